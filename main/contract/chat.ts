@@ -1,0 +1,55 @@
+import { z } from 'zod';
+
+export const agentNames = ['planner', 'coder', 'compiler', 'debug'] as const;
+export type AgentName = (typeof agentNames)[number];
+
+export const chatMessageSchema = z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() });
+export type ChatMessage = z.infer<typeof chatMessageSchema>;
+
+export const chatRequestSchema = z.object({
+  agent: z.enum(agentNames),
+  messages: z.array(chatMessageSchema),
+  /** Upper bound on the answer, tokens. */
+  maxTokens: z.number().int().positive(),
+  temperature: z.number().optional(),
+});
+export type ChatRequest = z.infer<typeof chatRequestSchema>;
+
+/** Usage as the server reports it; null = unknown, never 0. */
+export const usageSchema = z.object({
+  promptTokens: z.number().int().nullable(),
+  completionTokens: z.number().int().nullable(),
+});
+export type Usage = z.infer<typeof usageSchema>;
+
+export const chatReplySchema = z.object({
+  text: z.string(),
+  /** Thinking text kept apart (never sent back). */
+  reasoning: z.string().default(''),
+  finish: z.enum(['stop', 'length', 'other']),
+  usage: usageSchema,
+  model: z.string(),
+  provider: z.string(),
+  wallMs: z.number(),
+  /** Price in US dollars; null = unknown. */
+  costUsd: z.number().nullable(),
+});
+export type ChatReply = z.infer<typeof chatReplySchema>;
+
+export interface ChatOptions {
+  readonly signal?: AbortSignal;
+  readonly onToken?: (delta: string) => void;
+  /** Position in the run, e.g. "r1.planner": names the prompt file of the manual provider, the key of a recording. */
+  readonly position: string;
+}
+
+import type { Waiting } from './job.ts';
+import type { Result } from './result.ts';
+export type ChatOutcome =
+  | { readonly kind: 'done'; readonly reply: ChatReply }
+  | { readonly kind: 'parked'; readonly waiting: Waiting };
+
+export interface ChatProvider {
+  readonly name: string;
+  chat(request: ChatRequest, options: ChatOptions): Promise<Result<ChatOutcome>>;
+}

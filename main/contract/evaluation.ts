@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { machineSchema } from './job.ts';
+import { profileSchema } from './profile.ts';
+import { comparisonSchema, gpuInfoSchema, incidentSchema } from './session.ts';
+
+/** Estimate with a two-sided bootstrap interval. `level` e.g. 0.99. */
+export const estimateSchema = z.object({ value: z.number(), lo: z.number(), hi: z.number(), level: z.number() });
+export type Estimate = z.infer<typeof estimateSchema>;
+
+export const outcomes = [
+  'accepted', // new best
+  'trade-off', // faster overall, a size clearly slower
+  'not-faster', // valid, did not pass the acceptance rule
+  'screen-rejected',
+  'compile-error',
+  'wrong-result',
+  'runtime-error',
+  'timeout',
+  'memory-error', // guard zones or sanitizer
+  'race',
+  'precision', // within no limit, but what lower precision gives
+  'cheat', // side stream, cached result, thread left, late activity, changed inputs …
+  'interference', // origin slower with the candidate loaded than alone
+  'suspect', // below 0.95 of the physical floor
+  'environment', // not the candidate's fault
+  'valid', // evaluated without a comparison (baseline)
+] as const;
+export const outcomeSchema = z.enum(outcomes);
+export type Outcome = z.infer<typeof outcomeSchema>;
+
+/** Valid candidates: the Debug agent is not called for these. */
+export const isValidOutcome = (o: Outcome): boolean =>
+  o === 'accepted' || o === 'trade-off' || o === 'not-faster' || o === 'valid';
+
+export const sizeFiguresSchema = z.object({
+  problem: z.string(),
+  dims: z.record(z.string(), z.number()),
+  weight: z.number(),
+  /** Robust centre with interval, ns. null = not measured. */
+  originSpanNs: estimateSchema.nullable(),
+  bestSpanNs: estimateSchema.nullable(),
+  candidateSpanNs: estimateSchema.nullable(),
+  originWrapperNs: estimateSchema.nullable(),
+  candidateWrapperNs: estimateSchema.nullable(),
+  /** Origin over candidate, and best over candidate, GPU span. */
+  speedup: estimateSchema.nullable(),
+  versusBest: estimateSchema.nullable(),
+  wrapperVersusBest: estimateSchema.nullable(),
+  floorNs: z.number().nullable(),
+});
+export type SizeFigures = z.infer<typeof sizeFiguresSchema>;
+
+export const evaluationSchema = z.object({
+  outcome: outcomeSchema,
+  /** One line naming the reason, with numbers. */
+  reason: z.string(),
+  /** Text for the Debug agent: filtered, no paths outside scratch. Empty when valid or environment. */
+  digest: z.string(),
+  /** All verification passed. */
+  verified: z.boolean(),
+  /** Figures from the confirming sample (or the baseline's): the only ones shown, exported, compared. */
+  figures: z
+    .object({
+      phase: z.enum(['baseline', 'nominate', 'confirm']),
+      sizes: z.array(sizeFiguresSchema),
+      /** P, P_min and the geometric mean of speed-ups over origin; null for a baseline without candidate. */
+      score: estimateSchema.nullable(),
+      pMin: z.number().nullable(),
+      geomean: z.number().nullable(),
+      /** R against the best. */
+      ratio: estimateSchema.nullable(),
+      processes: z.number().int(),
+      calls: z.number().int(),
+      voided: z.number().int(),
+    })
+    .nullable(),
+  /** Worst error by problem, ulp of the stored type. */
+  error: z
+    .object({
+      maxUlp: z.number().nullable(),
+      rmsUlp: z.number().nullable(),
+      worstOfLimit: z.number().nullable(),
+      problem: z.string().nullable(),
+    })
+    .nullable(),
+  wrong: z.array(z.object({ problem: z.string(), seed: z.string(), outputs: z.array(comparisonSchema) })),
+  incidents: z.array(incidentSchema),
+  build: z
+    .object({
+      registers: z.number().nullable(),
+      spillBytes: z.number().nullable(),
+      sharedBytes: z.number().nullable(),
+      diagnostics: z.string(),
+    })
+    .nullable(),
+  profile: profileSchema.nullable(),
+  gpu: gpuInfoSchema.nullable(),
+  machine: machineSchema.nullable(),
+  jobWallMs: z.number(),
+});
+export type Evaluation = z.infer<typeof evaluationSchema>;

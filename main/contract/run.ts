@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import { agentNames, chatReplySchema, chatRequestSchema } from './chat.ts';
+import { evaluationSchema, outcomeSchema } from './evaluation.ts';
+import { jobResultSchema, jobSchema } from './job.ts';
+import { profileModes } from './profile.ts';
+import { appErrorSchema } from './result.ts';
+import { dtypeSchema, sizeSets } from './task.ts';
+
+export const runConfigSchema = z.object({
+  task: z.string(),
+  dtype: dtypeSchema,
+  rounds: z.number().int().min(1).max(50),
+  debugAttempts: z.number().int().min(0).max(20),
+  profile: z.enum(profileModes),
+  sizeSet: z.enum(sizeSets),
+  provider: z.string(),
+  model: z.string(),
+  executor: z.enum(['local', 'bundle', 'recording']),
+  arch: z.string(),
+  maxUsd: z.number().positive().nullable(),
+  maxTokens: z.number().int().positive().nullable(),
+  maxMinutes: z.number().positive().nullable(),
+  /** User's notes and constraints, told to the Planner. */
+  notes: z.string().default(''),
+});
+export type RunConfig = z.infer<typeof runConfigSchema>;
+
+export const runStatuses = ['running', 'parked', 'paused', 'done', 'failed', 'cancelled'] as const;
+export const runStatusSchema = z.enum(runStatuses);
+export type RunStatus = z.infer<typeof runStatusSchema>;
+
+/**
+ * Every external action of a run is a step with a position key, e.g. "r0.baseline", "r1.planner", "r1.a0.coder",
+ * "r1.a0.compiler", "r1.a0.eval", "r1.a1.debug". An intent goes before it, the result after it.
+ */
+export const stepRequestSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('chat'), request: chatRequestSchema }),
+  z.object({ kind: z.literal('job'), job: jobSchema }),
+]);
+export type StepRequest = z.infer<typeof stepRequestSchema>;
+export const stepResponseSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('chat'), reply: chatReplySchema }),
+  z.object({ kind: z.literal('job'), result: jobResultSchema }),
+]);
+export type StepResponse = z.infer<typeof stepResponseSchema>;
+
+/** Durable events: what happened, in order. `seq` is added by the store. */
+export const runEventSchema = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('run-started'),
+    rootSeed: z.string(),
+    config: runConfigSchema,
+    originSource: z.string(),
+    programVersion: z.string(),
+  }),
+  z.object({ type: z.literal('baseline'), evaluation: evaluationSchema }),
+  z.object({ type: z.literal('round-started'), round: z.number().int() }),
+  z.object({ type: z.literal('scheme'), round: z.number().int(), scheme: z.string() }),
+  z.object({ type: z.literal('attempt-started'), round: z.number().int(), attempt: z.number().int() }),
+  z.object({ type: z.literal('fix'), round: z.number().int(), attempt: z.number().int(), fix: z.string() }),
+  z.object({
+    type: z.literal('source'),
+    round: z.number().int(),
+    attempt: z.number().int(),
+    source: z.string(),
+    compileArgs: z.array(z.string()),
+  }),
+  z.object({
+    type: z.literal('evaluated'),
+    round: z.number().int(),
+    attempt: z.number().int(),
+    evaluation: evaluationSchema,
+  }),
+  /** A reply that could not be used (no code, truncated, unknown flags …); counts as an invalid attempt. */
+  z.object({
+    type: z.literal('bad-reply'),
+    round: z.number().int(),
+    attempt: z.number().int(),
+    agent: z.enum(agentNames),
+    reason: z.string(),
+  }),
+  z.object({
+    type: z.literal('round-ended'),
+    round: z.number().int(),
+    accepted: z.boolean(),
+    outcome: outcomeSchema.nullable(),
+    score: z.number().nullable(),
+  }),
+  z.object({
+    type: z.literal('usage'),
+    agent: z.enum(agentNames),
+    promptTokens: z.number().nullable(),
+    completionTokens: z.number().nullable(),
+    costUsd: z.number().nullable(),
+  }),
+  z.object({ type: z.literal('parked'), waitingFor: z.enum(['bundle', 'answer']), path: z.string(), how: z.string() }),
+  z.object({ type: z.literal('resumed'), note: z.string() }),
+  z.object({ type: z.literal('changed'), position: z.string(), what: z.string() }),
+  z.object({ type: z.literal('limit'), which: z.enum(['money', 'tokens', 'time']), message: z.string() }),
+  z.object({ type: z.literal('run-ended'), status: runStatusSchema, error: appErrorSchema.nullable() }),
+]);
+export type RunEvent = z.infer<typeof runEventSchema>;
+
+/** Transient: coalesced to at most 20 per second, never stored. */
+export type TransientEvent =
+  | { readonly type: 'token'; readonly agent: string; readonly text: string }
+  | {
+      readonly type: 'progress';
+      readonly step: string;
+      readonly index: number;
+      readonly count: number;
+      readonly note?: string;
+    };
+
+/** Last `--json` line of demo, optimize, resume, replay and show. */
+export const runSummarySchema = z.object({
+  run: z.string(),
+  task: z.string(),
+  dtype: dtypeSchema,
+  status: runStatusSchema,
+  best: z.object({
+    verified: z.boolean(),
+    score: z.number().nullable(),
+    pMin: z.number().nullable(),
+    geomean: z.number().nullable(),
+    ci: z.tuple([z.number(), z.number()]).nullable(),
+  }),
+  rounds: z.array(
+    z.object({
+      round: z.number().int(),
+      scheme: z.string(),
+      attempts: z.array(z.object({ outcome: z.string(), reason: z.string() })),
+      bottleneck: z.string().nullable(),
+      score: z.number().nullable(),
+      accepted: z.boolean(),
+    }),
+  ),
+  tokens: z.object({ prompt: z.number().nullable(), completion: z.number().nullable() }),
+  costUsd: z.number().nullable(),
+});
+export type RunSummary = z.infer<typeof runSummarySchema>;
+
+/**
+ * Port between the loop and whatever keeps its history. The loop is re-entrant: after a crash it runs again from the
+ * top, `step` answers finished steps from the history, so at most the one open step is repeated.
+ */
+export interface RunLog {
+  /**
+   * Answers the stored response of `position`, or writes an intent, calls `execute`, and stores response in one
+   * transaction with the step's state. A parked outcome is passed through (the intent stays open).
+   */
+  step<T extends StepResponse>(
+    position: string,
+    request: StepRequest,
+    execute: () => Promise<
+      | { kind: 'done'; response: T }
+      | { kind: 'parked'; waiting: { for: 'bundle' | 'answer'; path: string; how: string } }
+    >,
+  ): Promise<
+    | { kind: 'done'; response: T; replayed: boolean }
+    | { kind: 'parked'; waiting: { for: 'bundle' | 'answer'; path: string; how: string } }
+  >;
+  /** Appends a durable event once: `key` makes it idempotent across resumes. */
+  event(key: string, event: RunEvent): Promise<void>;
+  /** Fire and forget. */
+  transient(event: TransientEvent): void;
+}

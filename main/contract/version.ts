@@ -1,0 +1,15 @@
+/**
+ * Versions of every stored format. A reader accepts its own version and older ones it can upgrade;
+ * a newer one is refused by name (error `format.newer`), never guessed at.
+ */
+export const FORMAT = {
+  task: 1,
+  job: 1,
+  jobResult: 1,
+  bundle: 1,
+  recording: 1,
+  history: 1,
+  settings: 1,
+} as const;
+
+export type FormatName = keyof typeof FORMAT;

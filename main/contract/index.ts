@@ -8,4 +8,5 @@ export * from './result.ts';
 export * from './run.ts';
 export * from './session.ts';
 export * from './task.ts';
+export * from './toolchain.ts';
 export * from './version.ts';

@@ -1,0 +1,26 @@
+import type { ChildHandle } from '../base/process.ts';
+import type { Limits, ToolPaths } from '../contract/index.ts';
+
+export interface StartOptions {
+  /** true: candidate code inside: bubblewrap where available, no network, only scratch writable. */
+  readonly sandbox: boolean;
+  /** Needs the GPU's device nodes and driver libraries. */
+  readonly gpu: boolean;
+  readonly wallMs: number;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly niceness?: number;
+}
+
+/** What a session may use of the machine. The executor makes it; `main/jobs/session` drives with it. */
+export interface SessionContext {
+  /** Absolute path of the step's scratch folder: working directory of every process, same path inside the sandbox; short enough for sockets. */
+  readonly scratch: string;
+  readonly tools: ToolPaths;
+  /** Session's own root seed, hex, drawn when the step runs. */
+  readonly seed: string;
+  readonly limits: Limits;
+  readonly signal?: AbortSignal;
+  progress(note: string): void;
+  /** argv[0] is absolute or relative to scratch ("./runner"). Symbolic parts are already replaced. */
+  start(argv: readonly string[], options: StartOptions): ChildHandle;
+}

@@ -9,6 +9,8 @@ export interface StartOptions {
   readonly wallMs: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly niceness?: number;
+  /** true: the process is a profiler reading GPU counters (ncu); as root it may need CAP_SYS_ADMIN inside the sandbox. Default: argv[0] is tools.ncu. */
+  readonly profiling?: boolean;
 }
 
 /** What a session may use of the machine. The executor makes it; `main/jobs/session` drives with it. */

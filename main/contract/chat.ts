@@ -33,6 +33,8 @@ export const chatReplySchema = z.object({
   wallMs: z.number(),
   /** Price in US dollars; null = unknown. */
   costUsd: z.number().nullable(),
+  /** What the user should know about this exchange: a parameter that had to be left out, a prompt the server seems to have cut. */
+  warnings: z.array(z.string()).optional(),
 });
 export type ChatReply = z.infer<typeof chatReplySchema>;
 
@@ -41,6 +43,10 @@ export interface ChatOptions {
   readonly onToken?: (delta: string) => void;
   /** Position in the run, e.g. "r1.planner": names the prompt file of the manual provider, the key of a recording. */
   readonly position: string;
+  /** The provider waits before it asks again (rate limit, server overloaded). */
+  readonly onWait?: (wait: { readonly seconds: number; readonly why: string }) => void;
+  /** A request was sent and its answer never came whole (dropped, cancelled): its cost cannot be known. */
+  readonly onUnanswered?: () => void;
 }
 
 import type { Waiting } from './job.ts';

@@ -22,6 +22,10 @@ export const runConfigSchema = z.object({
   maxMinutes: z.number().positive().nullable(),
   /** User's notes and constraints, told to the Planner. */
   notes: z.string().default(''),
+  /** Context length to plan prompts for, tokens (prompt and answer together). Absent: a cautious default. */
+  contextTokens: z.number().int().positive().optional(),
+  /** Round 1 starts from this source instead of a Planner's scheme: shows Debug at work on a known wrong candidate. */
+  startFromWrong: z.object({ label: z.string(), source: z.string(), compileArgs: z.array(z.string()) }).optional(),
 });
 export type RunConfig = z.infer<typeof runConfigSchema>;
 
@@ -55,7 +59,13 @@ export const runEventSchema = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('baseline'), evaluation: evaluationSchema }),
   z.object({ type: z.literal('round-started'), round: z.number().int() }),
-  z.object({ type: z.literal('scheme'), round: z.number().int(), scheme: z.string() }),
+  /** `by` absent = planner. */
+  z.object({
+    type: z.literal('scheme'),
+    round: z.number().int(),
+    scheme: z.string(),
+    by: z.enum(['planner', 'user']).optional(),
+  }),
   z.object({ type: z.literal('attempt-started'), round: z.number().int(), attempt: z.number().int() }),
   z.object({ type: z.literal('fix'), round: z.number().int(), attempt: z.number().int(), fix: z.string() }),
   z.object({
@@ -96,6 +106,8 @@ export const runEventSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('parked'), waitingFor: z.enum(['bundle', 'answer']), path: z.string(), how: z.string() }),
   z.object({ type: z.literal('resumed'), note: z.string() }),
   z.object({ type: z.literal('changed'), position: z.string(), what: z.string() }),
+  /** Worth knowing, changes nothing: history left out of a prompt, refused compiler flags, a provider's warning. */
+  z.object({ type: z.literal('notice'), position: z.string(), message: z.string() }),
   z.object({ type: z.literal('limit'), which: z.enum(['money', 'tokens', 'time']), message: z.string() }),
   z.object({ type: z.literal('run-ended'), status: runStatusSchema, error: appErrorSchema.nullable() }),
 ]);

@@ -1,0 +1,87 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/** A fresh root seed: 32 random bytes as 64 hex digits. It is the first event of a run; everything else derives from it. */
+export const newRootSeed = (): string => randomBytes(32).toString('hex');
+
+/** Each label is framed by its length, so that ("ab","c") and ("a","bc") differ. */
+function derive(root: string, labels: readonly (string | number)[]): string {
+  const hash = createHash('sha256').update(`${root.length}:${root}`);
+  for (const label of labels) {
+    const text = String(label);
+    hash.update(`|${Buffer.byteLength(text)}:${text}`);
+  }
+  return hash.digest('hex');
+}
+
+/** Seed of one call: 16 hex digits (u64), as the harness protocol wants it. */
+export const deriveSeed = (root: string, ...labels: (string | number)[]): string => derive(root, labels).slice(0, 16);
+
+/** A root for a part (a session, a step): 64 hex digits. */
+export const deriveRoot = (root: string, ...labels: (string | number)[]): string => derive(root, ['root', ...labels]);
+
+const rotl = (x: number, k: number): number => ((x << k) | (x >>> (32 - k))) >>> 0;
+
+/**
+ * Deterministic generator for drawing sizes, positions and bootstrap samples: xoshiro128** (Blackman and Vigna, 2018), state from SHA-256 of the seed.
+ * Same seed, same stream, on every platform.
+ */
+export class Prng {
+  private readonly s: Uint32Array;
+
+  constructor(seedHex: string) {
+    const state = createHash('sha256').update(`prng:${seedHex}`).digest();
+    this.s = new Uint32Array([0, 4, 8, 12].map((at) => state.readUInt32LE(at)));
+    if (this.s.every((word) => word === 0)) this.s[0] = 1; // the one state that the generator never leaves
+  }
+
+  /** 32 uniform bits, 0 … 2³²−1. */
+  u32(): number {
+    const s = this.s as unknown as [number, number, number, number];
+    const result = Math.imul(rotl(Math.imul(s[1], 5) >>> 0, 7), 9) >>> 0;
+    const t = (s[1] << 9) >>> 0;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotl(s[3], 11);
+    return result;
+  }
+
+  /** Uniform in [0, 1) with 53 bits. */
+  next(): number {
+    const high = this.u32() >>> 5;
+    const low = this.u32() >>> 6;
+    return (high * 67108864 + low) / 9007199254740992;
+  }
+
+  /** Uniform integer, both ends included; the range may hold up to 2⁵³ values. */
+  int(lo: number, hi: number): number {
+    const range = hi - lo + 1;
+    if (!Number.isSafeInteger(lo) || !Number.isSafeInteger(hi) || !(range >= 1) || range > 2 ** 53)
+      throw new RangeError(`Prng.int: bad range ${lo} … ${hi}`);
+    if (range > 2 ** 32) return lo + Math.floor(this.next() * range);
+    const limit = Math.floor(2 ** 32 / range) * range; // rejection keeps it exactly uniform
+    let draw = this.u32();
+    while (draw >= limit) draw = this.u32();
+    return lo + (draw % range);
+  }
+
+  /** A new array in random order (Fisher-Yates); the given one stays as it is. */
+  shuffle<T>(items: readonly T[]): T[] {
+    const out = items.slice();
+    for (let i = out.length - 1; i > 0; i--) {
+      const j = this.int(0, i);
+      const held = out[i] as T;
+      out[i] = out[j] as T;
+      out[j] = held;
+    }
+    return out;
+  }
+
+  /** One of the items. */
+  pick<T>(items: readonly T[]): T {
+    if (items.length === 0) throw new RangeError('Prng.pick: nothing to pick from');
+    return items[this.int(0, items.length - 1)] as T;
+  }
+}

@@ -1,0 +1,61 @@
+/** Values of keys seen in this process. They are kept only here, only in memory. */
+const secrets = new Set<string>();
+
+/** Shapes that are keys whoever made them. Each keeps what tells the reader which kind of key stood there. */
+const shapes: readonly (readonly [RegExp, string])[] = [
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/g, '[private key]'],
+  [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi, '$1 [redacted]'],
+  [/\b(sk|rk|pk)-[A-Za-z0-9_-]{8,}/g, '$1-[redacted]'],
+  [/\b(hf|gsk|xai|nvapi|ghp|gho|ghs|github_pat|glpat|AIza)([-_]?)[A-Za-z0-9_-]{16,}/g, '$1$2[redacted]'],
+  [/\b(eyJ[A-Za-z0-9_-]{8,})\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g, '[redacted token]'],
+  [
+    /((?:api[-_ ]?key|access[-_ ]?token|auth[-_ ]?token|secret|password|passwd|authorization|x-api-key)["']?\s*[:=]\s*["']?)(?!\[redacted)[^\s"',;&}]{4,}/gi,
+    '$1[redacted]',
+  ],
+  [/([a-z][a-z0-9+.-]*:\/\/[^\s/:@]+:)[^\s/@]+@/gi, '$1[redacted]@'],
+];
+
+/** Makes a value a secret for the life of this process. Values under 4 characters are ignored: they would blank out half the text. */
+export function registerSecret(value: string): void {
+  const trimmed = value.trim();
+  if (trimmed.length >= 4) secrets.add(trimmed);
+}
+
+/** True when the text holds a registered secret, as it is or URL-encoded. */
+export function holdsSecret(text: string): boolean {
+  for (const secret of secrets) if (text.includes(secret) || text.includes(encodeURIComponent(secret))) return true;
+  return false;
+}
+
+/** True for names under which keys are usually kept (OPENAI_API_KEY, HF_TOKEN, AWS_SECRET_ACCESS_KEY …). */
+export function isSecretName(name: string): boolean {
+  return /(^|[_.-])(API[_-]?KEY|KEY|APIKEY|TOKEN|SECRET|SECRETS|PASSWORD|PASSWD|PASS|CREDENTIALS?|AUTH|COOKIE|PRIVATE)([_.-]|$)/i.test(
+    name,
+  );
+}
+
+/** Removes registered secrets and everything of a key's shape from a text. */
+export function redact(text: string): string {
+  let out = text;
+  // Longest first: a secret that contains another must vanish whole.
+  for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
+    out = out.replaceAll(secret, '[redacted]');
+    const encoded = encodeURIComponent(secret);
+    if (encoded !== secret) out = out.replaceAll(encoded, '[redacted]');
+  }
+  for (const [shape, instead] of shapes) out = out.replace(shape, instead);
+  return out;
+}
+
+/** redact() for every string inside plain data, keys included; values under key-like names vanish whole. */
+export function redactDeep<T>(value: T): T {
+  if (typeof value === 'string') return redact(value) as T;
+  if (Array.isArray(value)) return value.map((v) => redactDeep(v)) as T;
+  if (value !== null && typeof value === 'object') {
+    const out: Record<string, unknown> = {};
+    for (const [key, inner] of Object.entries(value))
+      out[redact(key)] = typeof inner === 'string' && isSecretName(key) ? '[redacted]' : redactDeep(inner);
+    return out as T;
+  }
+  return value;
+}

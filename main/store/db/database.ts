@@ -20,11 +20,11 @@ export class Database {
   readonly #writer: Connection;
   readonly #reader: Connection;
   readonly #inside = new AsyncLocalStorage<true>();
-  readonly #inode: number;
+  readonly #inode: bigint;
   #queue: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  constructor(file: string, writer: Connection, reader: Connection, inode: number) {
+  constructor(file: string, writer: Connection, reader: Connection, inode: bigint) {
     this.file = file;
     this.#writer = writer;
     this.#reader = reader;
@@ -34,6 +34,7 @@ export class Database {
   /** Runs `fn` alone in a write transaction: all of it is stored, or nothing when it throws. Not to be nested. */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
     if (this.#inside.getStore()) throw new Error('transaction inside a transaction');
+    if (this.#closed) return Promise.reject(new Error('history is closed'));
     const turn = this.#queue.then(() => this.#inside.run(true, () => this.#transact(fn)));
     this.#queue = turn.catch(() => {});
     return turn;
@@ -67,8 +68,7 @@ export class Database {
 
   /** Someone may have set the file aside or deleted it while we hold it open: writes would go to a file nobody reads. */
   async #refuseReplacedFile(): Promise<void> {
-    if (this.#closed) throw new Error('history is closed');
-    const now = await stat(this.file).catch(() => null);
+    const now = await stat(this.file, { bigint: true }).catch(() => null);
     if (now && now.ino === this.#inode) return;
     throw new AppFailure(
       err('store.corrupt', 'The history file was moved away or replaced while this program was using it.', {

@@ -1,0 +1,126 @@
+import { join } from 'node:path';
+import type { AppError, Recording } from '../contract/index.ts';
+import { ContentFiles } from './content.ts';
+import type { Database } from './db/database.ts';
+import { type OpenOptions, openDatabase } from './db/open.ts';
+import { Lease } from './lease.ts';
+import { exportRecording } from './recording.ts';
+import { prepareResume, type ResumeReport } from './resume.ts';
+import { RunLogStore } from './runLog.ts';
+import {
+  createRun,
+  deleteRun,
+  type Environment,
+  findRun,
+  listRuns,
+  type NewRun,
+  type RunRecord,
+  readEvents,
+  type StoredEvent,
+} from './runs.ts';
+import { type Subscription, subscribe } from './subscribe.ts';
+import { TransientBus, type TransientListener } from './transient.ts';
+
+export { parseRecording, readRecording, recordingText } from './recording.ts';
+export { environmentChanges, type ResumeReport } from './resume.ts';
+export { RunLogStore } from './runLog.ts';
+export type { Environment, NewRun, RunKind, RunRecord, StoredEvent } from './runs.ts';
+export type { Subscription } from './subscribe.ts';
+
+/** A run that this process drives. `release` when it has ended or parked. */
+export interface DrivenRun {
+  readonly id: string;
+  readonly log: RunLogStore;
+  release(): Promise<void>;
+}
+
+/** The user's history: one database file with a folder of long contents beside it, shared by any number of processes. */
+export class Store {
+  readonly folder: string;
+  /** What the user must know about opening it (a damaged file was set aside). */
+  readonly notice: AppError | null;
+  readonly #db: Database;
+  readonly #content: ContentFiles;
+  readonly #bus = new TransientBus();
+
+  private constructor(folder: string, db: Database, notice: AppError | null) {
+    this.folder = folder;
+    this.notice = notice;
+    this.#db = db;
+    this.#content = new ContentFiles(join(folder, 'content'));
+  }
+
+  /** Opens `folder`/history.db. Throws AppFailure format.newer, store.busy, env.not-writable, env.disk-full. */
+  static async open(folder: string, options: OpenOptions = {}): Promise<Store> {
+    const { db, notice } = await openDatabase(join(folder, 'history.db'), options);
+    return new Store(folder, db, notice);
+  }
+
+  get file(): string {
+    return this.#db.file;
+  }
+
+  /** Makes a run and takes its lease. */
+  async begin(run: NewRun): Promise<DrivenRun> {
+    return this.#drive(await createRun(this.#db, run));
+  }
+
+  /** Takes over a parked, failed or interrupted run. Throws store.lease while another process drives it. */
+  async resume(run: RunRecord, now: Environment | null, paid: boolean): Promise<DrivenRun & { report: ResumeReport }> {
+    const lease = await Lease.acquire(this.#db, run.id);
+    try {
+      const parts = { db: this.#db, content: this.#content, lease };
+      // Read again under the lease: the former driver may have gone on since.
+      const report = await prepareResume(parts, await findRun(this.#db, run.id), now, paid);
+      return { ...this.#driven(lease), report };
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
+  }
+
+  async #drive(id: string): Promise<DrivenRun> {
+    return this.#driven(await Lease.acquire(this.#db, id));
+  }
+
+  #driven(lease: Lease): DrivenRun {
+    const log = new RunLogStore({ db: this.#db, content: this.#content, lease, bus: this.#bus });
+    return { id: lease.run, log, release: () => lease.release() };
+  }
+
+  runs(limit?: number): Promise<RunRecord[]> {
+    return listRuns(this.#db, limit);
+  }
+
+  /** By id, unique beginning or end of it, or "last". Throws store.not-found. */
+  find(name: string): Promise<RunRecord> {
+    return findRun(this.#db, name);
+  }
+
+  events(run: string, after = 0): Promise<StoredEvent[]> {
+    return readEvents(this.#db, this.#content, run, after);
+  }
+
+  subscribe(
+    run: string,
+    after: number,
+    onEvent: (event: StoredEvent) => void,
+    onTransient?: TransientListener,
+  ): Subscription {
+    return subscribe({ db: this.#db, content: this.#content, bus: this.#bus }, run, after, onEvent, onTransient);
+  }
+
+  recording(run: RunRecord, note: string): Promise<Recording> {
+    return exportRecording(this.#db, this.#content, run, note);
+  }
+
+  /** Removes a run and the files that only it referred to. */
+  async remove(run: string): Promise<void> {
+    await deleteRun(this.#db, run);
+    await this.#content.collect(this.#db);
+  }
+
+  async close(): Promise<void> {
+    await this.#db.close();
+  }
+}

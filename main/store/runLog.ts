@@ -1,0 +1,163 @@
+import { hashJson } from '../base/hash.ts';
+import {
+  AppFailure,
+  type RunEvent,
+  type RunLog,
+  runEventSchema,
+  type StepRequest,
+  type StepResponse,
+  stepResponseSchema,
+  type TransientEvent,
+  type Waiting,
+} from '../contract/index.ts';
+import type { ContentFiles } from './content.ts';
+import type { Database, Tx } from './db/database.ts';
+import type { Lease } from './lease.ts';
+import { thisPlace } from './lease.ts';
+import { appendEvent } from './runs.ts';
+import { storable, withoutKnownSecrets } from './secrets.ts';
+import type { TransientBus } from './transient.ts';
+
+type Execute<T> = () => Promise<Executed<T>>;
+type Executed<T> = { kind: 'done'; response: T } | { kind: 'parked'; waiting: Waiting };
+type Stepped<T> = { kind: 'done'; response: T; replayed: boolean } | { kind: 'parked'; waiting: Waiting };
+
+interface StepRow {
+  state: 'open' | 'parked' | 'done';
+  request_hash: string;
+  body: string | null;
+  content: string | null;
+}
+
+export interface RunLogParts {
+  readonly db: Database;
+  readonly content: ContentFiles;
+  readonly lease: Lease;
+  readonly bus: TransientBus;
+}
+
+/** History of one run, held by the one process that drives it. Every write checks the lease in its own transaction. */
+export class RunLogStore implements RunLog {
+  readonly run: string;
+  readonly #parts: RunLogParts;
+
+  constructor(parts: RunLogParts) {
+    this.#parts = parts;
+    this.run = parts.lease.run;
+  }
+
+  async step<T extends StepResponse>(position: string, request: StepRequest, execute: Execute<T>): Promise<Stepped<T>> {
+    const hash = hashJson(request);
+    const stored = await this.#answered(position, hash);
+    if (stored) return { kind: 'done', response: stored as T, replayed: true };
+    await this.#open(position, request, hash);
+    const outcome = await this.#execute(position, execute);
+    if (outcome.kind === 'parked') {
+      await this.#write((tx) => this.#setState(tx, position, 'parked'));
+      return outcome;
+    }
+    return { kind: 'done', response: await this.#close(position, outcome.response), replayed: false };
+  }
+
+  async #answered(position: string, hash: string): Promise<StepResponse | null> {
+    const { db, content } = this.#parts;
+    const row = await db.get<StepRow>(
+      'SELECT state, request_hash, body, content FROM steps WHERE run = ? AND position = ?',
+      [this.run, position],
+    );
+    if (row?.state !== 'done') return null;
+    if (row.request_hash !== hash)
+      await this.event(`changed:${position}`, {
+        type: 'changed',
+        position,
+        what: 'The program now asks something else here; the answer kept from before was used.',
+      });
+    return stepResponseSchema.parse(JSON.parse(await content.unpack(row)));
+  }
+
+  /** The intent: from here on a crash leaves a trace of what was under way. */
+  #open(position: string, request: StepRequest, hash: string): Promise<unknown> {
+    const agent = request.kind === 'chat' ? request.request.agent : null;
+    return this.#write((tx) =>
+      tx.run(
+        `INSERT INTO steps (run, position, ordinal, kind, agent, request_hash, state, opened_at)
+         VALUES (?1, ?2, (SELECT coalesce(max(ordinal), -1) + 1 FROM steps WHERE run = ?1), ?3, ?4, ?5, 'open', ?6)
+         ON CONFLICT (run, position) DO UPDATE SET request_hash = ?5, state = 'open', opened = opened + 1, opened_at = ?6`,
+        [this.run, position, request.kind, agent, hash, new Date().toISOString()],
+      ),
+    );
+  }
+
+  /** An answer "no" closes the intent too: nothing is under way any more, and no cost is unknown. */
+  async #execute<T>(position: string, execute: () => Promise<Executed<T>>): Promise<Executed<T>> {
+    try {
+      return await execute();
+    } catch (error) {
+      const answered = error instanceof AppFailure && error.error.code !== 'cancelled';
+      if (answered) await this.#write((tx) => this.#forget(tx, position));
+      throw error;
+    }
+  }
+
+  async #close<T extends StepResponse>(position: string, response: T): Promise<T> {
+    const { content } = this.#parts;
+    const kept = storable(response);
+    stepResponseSchema.parse(kept);
+    const packed = await content.pack(JSON.stringify(kept));
+    await this.#write(async (tx) => {
+      await content.adopt(tx, packed);
+      const now = new Date().toISOString();
+      await tx.run(
+        "UPDATE steps SET state = 'done', done_at = ?, body = ?, content = ? WHERE run = ? AND position = ?",
+        [now, packed.body, packed.content, this.run, position],
+      );
+      await tx.run('DELETE FROM processes WHERE run = ? AND position = ?', [this.run, position]);
+    });
+    return kept;
+  }
+
+  async event(key: string, event: RunEvent): Promise<void> {
+    const { content } = this.#parts;
+    const kept = runEventSchema.parse(withoutKnownSecrets(event));
+    const packed = await content.pack(JSON.stringify(kept));
+    await this.#write(async (tx) => {
+      await content.adopt(tx, packed);
+      await appendEvent(tx, this.run, key, kept, packed);
+    });
+  }
+
+  transient(event: TransientEvent): void {
+    this.#parts.bus.publish(this.run, event);
+  }
+
+  /** A process group that the open step started: a resume after a crash ends it. Fire and forget, in order. */
+  processStarted(position: string, pid: number, startTime: string): void {
+    const { place } = thisPlace();
+    this.#write((tx) =>
+      tx.run('INSERT OR IGNORE INTO processes (run, position, place, pid, start_time) VALUES (?,?,?,?,?)', [
+        this.run,
+        position,
+        place,
+        pid,
+        startTime,
+      ]),
+    ).catch(() => {});
+  }
+
+  async #forget(tx: Tx, position: string): Promise<void> {
+    await tx.run('DELETE FROM steps WHERE run = ? AND position = ?', [this.run, position]);
+    await tx.run('DELETE FROM processes WHERE run = ? AND position = ?', [this.run, position]);
+  }
+
+  #setState(tx: Tx, position: string, state: string): Promise<number> {
+    return tx.run('UPDATE steps SET state = ? WHERE run = ? AND position = ?', [state, this.run, position]);
+  }
+
+  #write<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
+    const { db, lease } = this.#parts;
+    return db.transaction(async (tx) => {
+      await lease.check(tx);
+      return fn(tx);
+    });
+  }
+}

@@ -1,0 +1,197 @@
+import { z } from 'zod';
+import {
+  AppFailure,
+  err,
+  type RunConfig,
+  type RunEvent,
+  type RunStatus,
+  runConfigSchema,
+  runEventSchema,
+  runStatusSchema,
+} from '../contract/index.ts';
+import type { ContentFiles } from './content.ts';
+import type { Row } from './db/connection.ts';
+import type { Database, Tx } from './db/database.ts';
+
+/** What kind of work a run was. All are kept in the same history and shown alike. */
+export const runKinds = ['optimize', 'evaluate', 'profile', 'replay', 'demo'] as const;
+export type RunKind = (typeof runKinds)[number];
+
+/** GPU, driver, toolkit and harness with which a run measures. null = not known (a bundle not yet run). */
+export const environmentSchema = z.object({
+  gpu: z.string().nullable(),
+  driver: z.string().nullable(),
+  toolkit: z.string().nullable(),
+  harness: z.string().nullable(),
+});
+export type Environment = z.infer<typeof environmentSchema>;
+
+export interface RunRecord {
+  readonly id: string;
+  readonly kind: RunKind;
+  readonly status: RunStatus;
+  readonly config: RunConfig;
+  /** What a resume needs beyond the configuration (endpoint, name of the key's variable …). No secrets. */
+  readonly options: Record<string, unknown>;
+  readonly rootSeed: string;
+  readonly originHash: string;
+  readonly taskHash: string;
+  readonly programVersion: string;
+  readonly environment: Environment | null;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly resumes: number;
+}
+
+export type NewRun = Pick<
+  RunRecord,
+  'kind' | 'config' | 'options' | 'rootSeed' | 'originHash' | 'taskHash' | 'programVersion' | 'environment'
+>;
+
+/** A durable event as it is stored and shown. */
+export type StoredEvent = RunEvent & { readonly seq: number; readonly at: string };
+
+const letters = 'abcdefghjkmnpqrstuvwxyz23456789';
+
+/** Sortable by time, short enough to type: "260719-1432-k7qf". */
+function newRunId(now = new Date()): string {
+  const t = now.toISOString();
+  const tail = Array.from(crypto.getRandomValues(new Uint8Array(4)), (b) => letters[b % letters.length]).join('');
+  return `${t.slice(2, 4)}${t.slice(5, 7)}${t.slice(8, 10)}-${t.slice(11, 13)}${t.slice(14, 16)}-${tail}`;
+}
+
+/** Writes the row of a new run; its events follow through a RunLogStore. */
+export async function createRun(db: Database, run: NewRun): Promise<string> {
+  const id = newRunId();
+  const now = new Date().toISOString();
+  await db.transaction((tx) =>
+    tx.run(
+      `INSERT INTO runs (id, kind, status, task, dtype, config, options, root_seed, origin_hash, task_hash, program_version,
+       environment, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+      [
+        id,
+        run.kind,
+        'running',
+        run.config.task,
+        run.config.dtype,
+        JSON.stringify(run.config),
+        JSON.stringify(run.options),
+        run.rootSeed,
+        run.originHash,
+        run.taskHash,
+        run.programVersion,
+        run.environment ? JSON.stringify(run.environment) : null,
+        now,
+        now,
+      ],
+    ),
+  );
+  return id;
+}
+
+function toRecord(row: Row): RunRecord {
+  return {
+    id: String(row.id),
+    kind: z.enum(runKinds).parse(row.kind),
+    status: runStatusSchema.parse(row.status),
+    config: runConfigSchema.parse(JSON.parse(String(row.config))),
+    options: JSON.parse(String(row.options)),
+    rootSeed: String(row.root_seed),
+    originHash: String(row.origin_hash),
+    taskHash: String(row.task_hash),
+    programVersion: String(row.program_version),
+    environment: row.environment === null ? null : environmentSchema.parse(JSON.parse(String(row.environment))),
+    createdAt: String(row.created_at),
+    updatedAt: String(row.updated_at),
+    resumes: Number(row.resumes),
+  };
+}
+
+/** Runs, newest first. */
+export async function listRuns(db: Database, limit = 100): Promise<RunRecord[]> {
+  return (await db.all('SELECT * FROM runs ORDER BY created_at DESC, id DESC LIMIT ?', [limit])).map(toRecord);
+}
+
+/** Finds a run by its id, a unique beginning or end of it, or "last". Throws store.not-found. */
+export async function findRun(db: Database, name: string): Promise<RunRecord> {
+  if (name === 'last') {
+    const [newest] = await listRuns(db, 1);
+    if (newest) return newest;
+    throw new AppFailure(err('store.not-found', 'The history holds no run yet.', { detail: db.file }).error);
+  }
+  const exact = await db.get('SELECT * FROM runs WHERE id = ?', [name]);
+  if (exact) return toRecord(exact);
+  const near =
+    name.length < 3
+      ? []
+      : await db.all('SELECT * FROM runs WHERE substr(id, 1, ?) = ? OR substr(id, -?) = ? LIMIT 2', [
+          name.length,
+          name,
+          name.length,
+          name,
+        ]);
+  if (near.length === 1 && near[0]) return toRecord(near[0]);
+  throw new AppFailure(
+    err(
+      'store.not-found',
+      near.length > 1 ? `More than one run is called ${name}.` : `There is no run ${name} in the history.`,
+      {
+        remedy: '`cudamaster runs` lists them; "last" names the newest.',
+        detail: db.file,
+      },
+    ).error,
+  );
+}
+
+/** Durable events after sequence number `after`, in order. */
+export async function readEvents(db: Database, content: ContentFiles, run: string, after = 0): Promise<StoredEvent[]> {
+  const rows = await db.all<{ seq: number; at: string; body: string | null; content: string | null }>(
+    'SELECT seq, at, body, content FROM events WHERE run = ? AND seq > ? ORDER BY seq',
+    [run, after],
+  );
+  const out: StoredEvent[] = [];
+  for (const row of rows) {
+    const event = runEventSchema.parse(JSON.parse(await content.unpack(row)));
+    out.push({ seq: row.seq, at: row.at, ...event });
+  }
+  return out;
+}
+
+/** Status that an event puts its run into; undefined = no change. */
+function statusAfter(event: RunEvent): RunStatus | undefined {
+  if (event.type === 'run-started' || event.type === 'resumed') return 'running';
+  if (event.type === 'parked') return 'parked';
+  if (event.type === 'run-ended') return event.status;
+  return undefined;
+}
+
+/** These may come again after a resume; elsewhere a key stands for one thing that happens once. */
+const perResume: readonly RunEvent['type'][] = ['parked', 'run-ended', 'limit'];
+
+/** Appends an event in a transaction, once per key. The text was packed before. */
+export async function appendEvent(
+  tx: Tx,
+  run: string,
+  key: string,
+  event: RunEvent,
+  packed: { body: string | null; content: string | null },
+): Promise<void> {
+  const at = new Date().toISOString();
+  const row = await tx.get<{ next_seq: number; resumes: number }>('SELECT next_seq, resumes FROM runs WHERE id = ?', [
+    run,
+  ]);
+  if (!row) throw new AppFailure(err('store.not-found', `Run ${run} is no longer in the history.`).error);
+  const fullKey = perResume.includes(event.type) && row.resumes > 0 ? `${key}#${row.resumes}` : key;
+  const added = await tx.run(
+    'INSERT INTO events (run, seq, key, type, at, body, content) VALUES (?,?,?,?,?,?,?) ON CONFLICT (run, key) DO NOTHING',
+    [run, row.next_seq, fullKey, event.type, at, packed.body, packed.content],
+  );
+  if (added > 0) await tx.run('UPDATE runs SET next_seq = next_seq + 1, updated_at = ? WHERE id = ?', [at, run]);
+  const status = statusAfter(event);
+  if (status) await tx.run('UPDATE runs SET status = ? WHERE id = ?', [status, run]);
+}
+
+/** Removes a run with all it holds; its files go with the next collection. */
+export async function deleteRun(db: Database, run: string): Promise<void> {
+  await db.transaction((tx) => tx.run('DELETE FROM runs WHERE id = ?', [run]));
+}

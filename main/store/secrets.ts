@@ -1,0 +1,20 @@
+import { holdsSecret, redact, redactDeep } from '../base/redact.ts';
+import type { StepResponse } from '../contract/index.ts';
+
+/**
+ * What may be stored of a response. Tool output loses everything that looks like a key. In a model's reply only keys that this
+ * process knows are removed: shapes of keys also fit code ("sk-first_offset"), and a changed source would be another candidate.
+ */
+export function storable<T extends StepResponse>(response: T): T {
+  const plain = JSON.parse(JSON.stringify(response)) as T;
+  if (plain.kind === 'job') return redactDeep(plain);
+  const known = (text: string) => (holdsSecret(text) ? redact(text) : text);
+  return JSON.parse(JSON.stringify(plain), (_key, value) => (typeof value === 'string' ? known(value) : value)) as T;
+}
+
+/** Removes known keys from any plain data (events, options). */
+export function withoutKnownSecrets<T>(data: T): T {
+  return JSON.parse(JSON.stringify(data), (_key, value) =>
+    typeof value === 'string' && holdsSecret(value) ? redact(value) : value,
+  ) as T;
+}

@@ -1,0 +1,209 @@
+import type { Dtype, Evaluation, GpuInfo, Profile, ProfileMode, SizeFigures, Task } from '../contract/index.ts';
+
+/** What the agents are told of the task: made once per run from task.json. */
+export interface TaskBrief {
+  readonly title: string;
+  readonly text: string;
+  readonly dtype: Dtype;
+  /** Name of the wrapper that a candidate must define. */
+  readonly wrapper: string;
+  /** Its declaration, `extern "C" void name_optimized(…)`. */
+  readonly signature: string;
+  readonly persist: string;
+  readonly weighting: string;
+  readonly includes: readonly string[];
+  readonly libraries: readonly string[];
+}
+
+/** Headers that candidates may include; the screen of main/evaluate has the last word. */
+export const defaultIncludes: readonly string[] = [
+  'cuda_runtime.h',
+  'cuda_bf16.h',
+  'cuda_fp16.h',
+  'cuda_pipeline.h',
+  'cooperative_groups.h',
+  'mma.h',
+  'cuda/std/*',
+  'cub/*',
+  'math.h',
+  'cmath',
+  'cstdint',
+  'stdint.h',
+  'cstddef',
+  'stddef.h',
+  'climits',
+  'cfloat',
+  'float.h',
+  'limits.h',
+  'algorithm',
+  'type_traits',
+  'limits',
+  'utility',
+];
+
+const storage = (elem: 'T' | 'float' | 'bf16' | 'int', dtype: Dtype): string => {
+  if (elem === 'int') return 'int';
+  if (elem === 'bf16' || (elem === 'T' && dtype === 'bf16')) return '__nv_bfloat16';
+  return 'float';
+};
+
+/** C declaration of the candidate's wrapper. */
+export function signatureOf(task: Task, dtype: Dtype): { name: string; declaration: string } {
+  const name = `${task.wrapper.name[dtype] ?? task.id}_optimized`;
+  const params = task.wrapper.params.map((p) => {
+    if (p.role === 'scalar') return `${p.ctype === 'T' ? storage('T', dtype) : p.ctype} ${p.name}`;
+    return `${p.role === 'in' ? 'const ' : ''}${storage(p.elem, dtype)}* ${p.name}`;
+  });
+  return { name, declaration: `extern "C" void ${name}(${params.join(', ')})` };
+}
+
+export interface BriefOptions {
+  /** Exact declaration, where the loader of tasks knows better than the schema (parameter order, qualifiers). */
+  readonly signature?: string;
+  readonly includes?: readonly string[];
+  readonly libraries?: readonly string[];
+}
+
+/** Describes a task for the agents. Pure. */
+export function briefOf(task: Task, dtype: Dtype, options: BriefOptions = {}): TaskBrief {
+  const own = signatureOf(task, dtype);
+  const params = task.wrapper.params.map((p) =>
+    p.role === 'scalar'
+      ? `- \`${p.name}\`: scalar, ${p.value}`
+      : `- \`${p.name}\`: ${{ in: 'input', out: 'output', inout: 'input and output' }[p.role]}, ${p.count} elements of ${storage(p.elem, dtype)}`,
+  );
+  const deviations = task.deviations.map((d) => `- ${d.ours}`);
+  const text = [
+    `${task.title} (${task.category}, ${dtype}).`,
+    '',
+    task.prompt.trim(),
+    '',
+    `Dimensions: ${task.dims.join(', ')}. Parameters of the wrapper:`,
+    ...params,
+    ...(deviations.length > 0 ? ['', 'Details fixed by this task:', ...deviations] : []),
+  ].join('\n');
+  return {
+    title: task.title,
+    text,
+    dtype,
+    wrapper: own.name,
+    signature: options.signature ?? own.declaration,
+    persist: task.persist,
+    weighting: `weight of a size = ${task.weight}`,
+    includes: options.includes ?? defaultIncludes,
+    libraries: options.libraries ?? [],
+  };
+}
+
+const time = (ns: number | undefined): string => {
+  if (ns === undefined) return 'not measured';
+  return ns >= 1e6 ? `${(ns / 1e6).toPrecision(4)} ms` : `${(ns / 1e3).toPrecision(4)} us`;
+};
+const ratio = (x: number | undefined): string => (x === undefined ? 'not measured' : `${x.toFixed(3)}x`);
+const dims = (s: SizeFigures): string =>
+  Object.entries(s.dims)
+    .map(([k, v]) => `${k}=${v}`)
+    .join(' ');
+
+/** Times of a version at every size. `who`: whose column of the evaluation counts as "this version". */
+export function figuresText(evaluation: Evaluation, who: 'origin' | 'candidate'): string {
+  const figures = evaluation.figures;
+  if (figures === null) return 'No times were measured.';
+  const total = figures.sizes.reduce((sum, s) => sum + s.weight, 0);
+  const rows = figures.sizes.map((s) => {
+    const own = who === 'origin' ? s.originSpanNs : s.candidateSpanNs;
+    const share = total > 0 ? `${((100 * s.weight) / total).toPrecision(3)} %` : 'unknown';
+    const speedup = who === 'origin' ? '1 (this is the original)' : ratio(s.speedup?.value);
+    return `| ${dims(s)} | ${share} | ${time(s.originSpanNs?.value)} | ${time(own?.value)} | ${speedup} | ${time(s.floorNs ?? undefined)} |`;
+  });
+  const score =
+    who === 'candidate' && figures.score !== null
+      ? `Weighted speed-up over the original: ${ratio(figures.score.value)} (${(figures.score.level * 100).toFixed(0)} % interval ${ratio(figures.score.lo)} to ${ratio(figures.score.hi)}).`
+      : 'This is the original version: speed-up 1.';
+  return [
+    score,
+    '',
+    '| size | weight | original | this version | speed-up | physical floor |',
+    '|---|---|---|---|---|---|',
+    ...rows,
+  ].join('\n');
+}
+
+/** Registers, spills and shared memory as the compiler reported them. */
+export function buildText(evaluation: Evaluation): string {
+  const b = evaluation.build;
+  if (b === null) return '';
+  const say = (v: number | null, unit: string) => (v === null ? 'unknown' : `${v}${unit}`);
+  return `Compiler: ${say(b.registers, ' registers per thread')}, spills ${say(b.spillBytes, ' bytes')}, static shared memory ${say(b.sharedBytes, ' bytes')}.`;
+}
+
+/** The profile as the Planner sees it. Missing metrics stay "not available", with the reason. */
+export function profileText(profile: Profile | null, mode: ProfileMode): string {
+  if (mode === 'none') return 'This run works without a profile: reason from the source and the times.';
+  if (profile === null) return 'No profile was taken. Reason from the source and the times.';
+  const lines: string[] = [];
+  if (profile.status !== 'complete')
+    lines.push(`The profile is ${profile.status}: ${profile.reason ?? 'reason unknown'}.`);
+  const v = profile.verdict;
+  if (v !== null) {
+    const what = v.bottleneck === null ? 'not decided' : `${v.bottleneck} bound`;
+    lines.push(`Bottleneck: ${what}${v.launchBound ? ', launch bound (grid below one wave)' : ''}. ${v.why}`);
+  }
+  for (const l of profile.launches)
+    lines.push(
+      `Launch ${l.index}: ${l.kernel}, grid ${l.grid.join('x')}, block ${l.block.join('x')}${l.index === v?.launch ? ' (most time)' : ''}`,
+    );
+  if (mode === 'full') {
+    const launch = profile.launches.find((l) => l.index === v?.launch) ?? profile.launches[0];
+    for (const [id, value] of Object.entries(launch?.metrics ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)))
+      lines.push(
+        `- ${id}: ${value.available ? `${value.value} ${value.unit}`.trim() : `not available (${value.reason})`}`,
+      );
+  } else {
+    for (const m of profile.filtered) {
+      const value = m.value.available
+        ? `${Number(m.value.value.toPrecision(6))} ${m.value.unit}`.trim()
+        : `not available (${m.value.reason})`;
+      lines.push(`- ${m.label}: ${value}. ${m.meaning}`);
+    }
+  }
+  return lines.join('\n');
+}
+
+/** Numbers of the GPU for prompts; null when no GPU has been seen yet. */
+export type GpuFacts = Pick<
+  GpuInfo,
+  | 'name'
+  | 'cc'
+  | 'sms'
+  | 'l2Bytes'
+  | 'memoryBytes'
+  | 'smClockMHz'
+  | 'memClockMHz'
+  | 'maxThreadsPerSm'
+  | 'regsPerSm'
+  | 'sharedPerSm'
+  | 'sharedPerBlockOptin'
+>;
+export interface Peaks {
+  readonly readBytesPerS: number;
+  readonly writeBytesPerS: number;
+  readonly fp32FlopsPerS: number;
+}
+
+/** What compute capabilities bring, lowest first; `wgmma` and the like need an `a` target, which candidates are not built for. */
+export const features: readonly (readonly [number, string])[] = [
+  [7.0, 'independent thread scheduling (use the _sync forms of warp operations)'],
+  [8.0, 'asynchronous copies from global to shared memory (cp.async, cuda_pipeline.h)'],
+  [8.0, 'bf16 arithmetic and bf16 tensor-core products with fp32 accumulation'],
+  [8.0, 'warp-wide integer reductions (__reduce_add_sync)'],
+  [9.0, 'thread block clusters and distributed shared memory (cooperative_groups)'],
+  [10.0, '256-bit global loads and stores'],
+];
+
+export function featuresOf(cc: string): string {
+  const version = Number(cc);
+  if (!Number.isFinite(version)) return '';
+  const list = features.filter(([since]) => version >= since).map(([, what]) => what);
+  return list.length === 0 ? '' : `Available here: ${list.join('; ')}.`;
+}

@@ -1,0 +1,87 @@
+import type { ChatRequest, Evaluation, Outcome, ProfileMode, Result } from '../contract/index.ts';
+import { isValidOutcome, ok } from '../contract/index.ts';
+import { type Budget, fitHistory } from './budget.ts';
+import { buildText, figuresText, profileText } from './describe.ts';
+import type { Shared } from './knowledge.ts';
+import type { PromptSet } from './prompts.ts';
+import { buildRequest, promptRoom } from './request.ts';
+import { fenced } from './template.ts';
+import { readText, type TextReply } from './text-reply.ts';
+
+/** An earlier scheme and what became of it. */
+export interface PastScheme {
+  readonly round: number;
+  readonly scheme: string;
+  readonly by: 'planner' | 'user';
+  /** null: no candidate came to an evaluation. */
+  readonly outcome: Outcome | null;
+  readonly reason: string;
+  /** Weighted speed-up over the original, and over the best of that time; null = not measured. */
+  readonly score: number | null;
+  readonly ratio: number | null;
+  /** Per size: dimensions and speed-up over the best of that time. */
+  readonly sizes: readonly { readonly dims: string; readonly versusBest: number | null }[];
+  /** Outcomes of all attempts of the round, in order. */
+  readonly attempts: readonly string[];
+  readonly bottleneck: string | null;
+}
+
+export interface PlannerInput {
+  readonly shared: Shared;
+  readonly bestSource: string;
+  readonly bestEvaluation: Evaluation;
+  /** Whether the best version is still the original. */
+  readonly bestIsOrigin: boolean;
+  readonly profileMode: ProfileMode;
+  readonly history: readonly PastScheme[];
+  readonly notes: string;
+}
+
+const verdictOf = (past: PastScheme): string => {
+  if (past.outcome === null) return 'no candidate';
+  if (past.outcome === 'accepted') return 'GOOD, became the best version';
+  if (isValidOutcome(past.outcome)) return `correct but not better (${past.outcome})`;
+  return `INVALID (${past.outcome})`;
+};
+
+function pastText(past: PastScheme): string {
+  const lines = [`## Round ${past.round}: ${verdictOf(past)}`, '', past.reason];
+  if (past.score !== null) lines.push(`Weighted speed-up over the original ${past.score.toFixed(3)}x.`);
+  if (past.ratio !== null) lines.push(`Against the best version of that time ${past.ratio.toFixed(3)}x.`);
+  const sizes = past.sizes.filter((s) => s.versusBest !== null);
+  if (sizes.length > 0)
+    lines.push(`By size: ${sizes.map((s) => `${s.dims}: ${s.versusBest?.toFixed(3)}x`).join('; ')}.`);
+  if (past.attempts.length > 1) lines.push(`Attempts: ${past.attempts.join(', then ')}.`);
+  if (past.bottleneck !== null) lines.push(`Its profile: ${past.bottleneck} bound.`);
+  const source = past.by === 'user' ? 'Scheme (a source given by the user)' : 'Scheme';
+  return [...lines, '', `${source}:`, past.scheme].join('\n');
+}
+
+function historyText(kept: readonly PastScheme[], dropped: number): string {
+  const lead =
+    dropped > 0 ? [`(The oldest ${dropped} of ${dropped + kept.length} rounds are left out for length.)`] : [];
+  if (kept.length === 0) return lead[0] ?? 'This is the first round.';
+  return [...lead, ...kept.map(pastText)].join('\n\n');
+}
+
+/** The Planner's request. `dropped` = how many of the oldest rounds did not fit. */
+export function plannerRequest(
+  prompts: PromptSet,
+  input: PlannerInput,
+  budget: Budget,
+): Result<{ request: ChatRequest; dropped: number }> {
+  const figures = figuresText(input.bestEvaluation, input.bestIsOrigin ? 'origin' : 'candidate');
+  const fixed = {
+    ...input.shared,
+    figures: [figures, buildText(input.bestEvaluation)].filter((t) => t !== '').join('\n\n'),
+    code: fenced('cuda', input.bestSource),
+    profile: profileText(input.bestEvaluation.profile, input.profileMode),
+    notes: input.notes.trim() === '' ? '' : `# The user's notes and constraints\n\n${input.notes.trim()}`,
+  };
+  const fitted = fitHistory(input.history, promptRoom('planner', budget), (kept, dropped) =>
+    buildRequest('planner', prompts.agents.planner, { ...fixed, history: historyText(kept, dropped) }, budget),
+  );
+  return fitted.ok ? ok({ request: fitted.value.value.request, dropped: fitted.value.dropped }) : fitted;
+}
+
+export const readScheme = (text: string, finish: 'stop' | 'length' | 'other'): TextReply => readText(text, finish);

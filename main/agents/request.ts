@@ -1,0 +1,54 @@
+import { type AgentName, type ChatRequest, err, ok, type Result } from '../contract/index.ts';
+import { answerTokens, type Budget, estimateTokens } from './budget.ts';
+import { fillTemplate, type Template, type Values } from './template.ts';
+
+/** A request with its whole text, for the length estimate. */
+export interface Built {
+  readonly request: ChatRequest;
+  readonly text: string;
+}
+
+/** Fills a template into a request. */
+export function buildRequest(agent: AgentName, template: Template, values: Values, budget: Budget): Result<Built> {
+  const filled = fillTemplate(template, values);
+  if (!filled.ok) return filled;
+  const { system, user } = filled.value;
+  const request: ChatRequest = {
+    agent,
+    messages: [
+      { role: 'system', content: system },
+      { role: 'user', content: user },
+    ],
+    maxTokens: answerTokens(agent, budget),
+  };
+  return ok({ request, text: `${system}\n${user}` });
+}
+
+/** Room for the prompt beside the answer. */
+export const promptRoom = (agent: AgentName, budget: Budget): number =>
+  budget.contextTokens - answerTokens(agent, budget);
+
+/** A request whose prompt cannot be shortened: fits or is an error. */
+export function buildFixed(agent: AgentName, template: Template, values: Values, budget: Budget): Result<ChatRequest> {
+  const built = buildRequest(agent, template, values, budget);
+  if (!built.ok) return built;
+  const need = estimateTokens(built.value.text);
+  const room = promptRoom(agent, budget);
+  if (need > room)
+    return err(
+      'provider.context-length',
+      `The ${agent}'s prompt needs about ${need} tokens, there is room for ${room}.`,
+      {
+        remedy: 'Use a model with a longer context and set its length (contextTokens), or a shorter source file.',
+      },
+    );
+  return ok(built.value.request);
+}
+
+/** Asks for the rest of a cut answer: the same conversation, the answer so far, one more question. */
+export function continuationRequest(first: ChatRequest, answer: string, continuation: Template): ChatRequest {
+  return {
+    ...first,
+    messages: [...first.messages, { role: 'assistant', content: answer }, { role: 'user', content: continuation.user }],
+  };
+}

@@ -50,6 +50,8 @@ export const profileSchema = z.object({
   launches: z.array(launchSchema),
   verdict: verdictSchema.nullable(),
   filtered: z.array(filteredMetricSchema),
+  /** Finer evidence of the same launch for the Planner: occupancy limits, divergence, coalescing, spills, stalls. */
+  evidence: z.array(filteredMetricSchema).optional(),
 });
 export type Profile = z.infer<typeof profileSchema>;
 export const profileModes = ['filtered', 'full', 'none'] as const;

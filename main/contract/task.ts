@@ -92,7 +92,7 @@ export const toleranceSchema = z.object({
   c: z.number().nonnegative(),
   /** Bound on RMS((y-r)/limit) over the whole output; below 1. */
   rms: z.number().positive(),
-  /** Unit roundoff of the stored output: 2^-24 fp32, 2^-9 bf16; 'exact' demands bit equality. */
+  /** Unit roundoff of the stored output: 2^-24 fp32, 2^-8 bf16 (8 significant bits); 'exact' demands bit equality. */
   rounding: z.enum(['fp32', 'bf16', 'T', 'exact']),
   /** How c was measured: reserve of correct variants, and of the nearest wrong one. */
   evidence: z.string(),

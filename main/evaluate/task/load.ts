@@ -1,0 +1,217 @@
+import { type Dirent, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sha256Hex } from '../../base/hash.ts';
+import {
+  type AppError,
+  type Dtype,
+  err,
+  FORMAT,
+  ok,
+  type Result,
+  type Task,
+  taskSchema,
+} from '../../contract/index.ts';
+import { checkTask, type Issue } from './check.ts';
+import { checkWrapper, originName, paramTypes } from './signature.ts';
+
+/** Folder of the shipped tasks below the resource root. */
+export const shippedTasks = 'kernels/mskernelbench';
+
+export interface LoadedTask {
+  readonly task: Task;
+  /** Absolute folder. */
+  readonly dir: string;
+  /** Source of the naive version of each dtype that the task has. */
+  readonly origin: Readonly<Record<Dtype, string>>;
+  /** Text of reference.h; null for a user's task without one: its origin is the reference. */
+  readonly reference: string | null;
+  /** Text of library.cu: a vendor library's answer to the same task, if there is one. */
+  readonly library: string | null;
+  /** SHA-256 of every file read, by name. */
+  readonly hashes: Readonly<Record<string, string>>;
+}
+
+const remedy = 'main/contract/task.ts describes the format; kernels/mskernelbench holds examples.';
+
+const invalidTask = (file: string, issues: readonly Issue[]) => {
+  const lines = issues.map((issue) => (issue.path === '' ? issue.message : `${issue.path}: ${issue.message}`));
+  return err('input.task', `${file}: ${lines[0]}`, {
+    remedy: lines.length > 1 ? `${remedy} ${lines.length - 1} more: see detail.` : remedy,
+    detail: lines.length > 1 ? lines.slice(0, 40).join('\n') : undefined,
+  });
+};
+
+/** ["sizes", "published", 2, "N"] → "sizes.published[2].N". */
+const pathText = (path: readonly PropertyKey[]): string =>
+  path.map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index ? '.' : ''}${String(part)}`)).join('');
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+/** Fields of the file that the schema dropped: misspelt or unknown, and never to be ignored in silence. */
+function unknownFields(raw: unknown, parsed: unknown, path: readonly PropertyKey[] = []): Issue[] {
+  if (Array.isArray(raw) && Array.isArray(parsed))
+    return raw.flatMap((item, index) => unknownFields(item, parsed[index], [...path, index]));
+  if (raw === null || parsed === null || typeof raw !== 'object' || typeof parsed !== 'object') return [];
+  return Object.entries(raw).flatMap(([key, value]) =>
+    Object.hasOwn(parsed, key)
+      ? unknownFields(value, (parsed as Record<string, unknown>)[key], [...path, key])
+      : [{ path: pathText([...path, key]), message: 'unknown field' }],
+  );
+}
+
+interface SchemaIssue {
+  readonly code: string;
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  readonly errors?: readonly (readonly SchemaIssue[])[];
+}
+
+/** Zod's issues; of a union the alternative that got furthest, since "invalid input" helps nobody. */
+function schemaIssues(issues: readonly SchemaIssue[], base: readonly PropertyKey[] = []): Issue[] {
+  return issues.flatMap((issue) => {
+    const path = [...base, ...issue.path];
+    if (issue.code === 'invalid_union' && issue.errors && issue.errors.length > 0) {
+      const nearest = [...issue.errors].sort((a, b) => a.length - b.length)[0] as readonly SchemaIssue[];
+      return schemaIssues(nearest, path);
+    }
+    return [{ path: pathText(path), message: issue.message }];
+  });
+}
+
+/**
+ * Reads a task file's text. Refuses, naming file, field and expected form, whatever is malformed in any field
+ * (`input.task`), and a newer version by name (`format.newer`).
+ * @param file named in messages.
+ */
+export function parseTask(text: string, file: string): Result<Task> {
+  let raw: Json;
+  try {
+    raw = JSON.parse(text) as Json;
+  } catch (cause) {
+    return invalidTask(file, [{ path: '', message: `not JSON: ${(cause as Error).message}` }]);
+  }
+  if (raw === null || typeof raw !== 'object' || Array.isArray(raw))
+    return invalidTask(file, [{ path: '', message: 'expected one JSON object' }]);
+  const version = raw.version;
+  if (typeof version === 'number' && version > FORMAT.task)
+    return err(
+      'format.newer',
+      `${file}: version ${version} of the task format is newer than this program's (${FORMAT.task}).`,
+      {
+        remedy: 'Update CUDAMaster.',
+      },
+    );
+  if (version !== FORMAT.task)
+    return invalidTask(file, [
+      { path: 'version', message: `expected ${FORMAT.task}, found ${JSON.stringify(version)}` },
+    ]);
+  const parsed = taskSchema.safeParse(raw);
+  if (!parsed.success) return invalidTask(file, schemaIssues(parsed.error.issues as readonly SchemaIssue[]));
+  const issues = [...unknownFields(raw, parsed.data), ...checkTask(parsed.data)];
+  return issues.length > 0 ? invalidTask(file, issues) : ok(parsed.data);
+}
+
+/** A file's text; null when it is not there. Other failures (permissions, a folder of that name) throw. */
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT' || (cause as NodeJS.ErrnoException).code === 'ENOTDIR')
+      return null;
+    throw cause;
+  }
+}
+
+function checkOrigin(task: Task, dtype: Dtype, source: string, file: string): AppError | null {
+  const checked = checkWrapper(source, originName(task, dtype), paramTypes(task, dtype));
+  return checked.ok
+    ? null
+    : {
+        ...checked.error,
+        message: `${file}: ${checked.error.message}`,
+        remedy: 'The wrapper must match wrapper.params of task.json.',
+      };
+}
+
+/** Loads the task in a folder: the user's own, or a shipped one. */
+export function loadTaskFrom(dir: string): Result<LoadedTask> {
+  try {
+    return load(dir);
+  } catch (cause) {
+    const fault = cause as NodeJS.ErrnoException;
+    if (fault.code === undefined || fault.path === undefined) throw cause;
+    return err('input.file', `${fault.path} cannot be read (${fault.code}).`, {
+      remedy: 'Check the permissions of the file.',
+    });
+  }
+}
+
+function load(dir: string): Result<LoadedTask> {
+  const hashes: Record<string, string> = {};
+  const read = (name: string): string | null => {
+    const text = readIfThere(join(dir, name));
+    if (text !== null) hashes[name] = sha256Hex(text);
+    return text;
+  };
+  const missing = (name: string) => err('input.file', `${join(dir, name)} is missing.`, { remedy });
+
+  const json = read('task.json');
+  if (json === null) return missing('task.json');
+  const parsed = parseTask(json, join(dir, 'task.json'));
+  if (!parsed.ok) return parsed;
+  const task = parsed.value;
+
+  const origin: Partial<Record<Dtype, string>> = {};
+  for (const dtype of task.dtypes) {
+    const name = `origin.${dtype}.cu`;
+    const source = read(name);
+    if (source === null) return missing(name);
+    const fault = checkOrigin(task, dtype, source, join(dir, name));
+    if (fault) return { ok: false, error: fault };
+    origin[dtype] = source;
+  }
+
+  const reference = read('reference.h');
+  if (reference === null && task.category !== 'user') return missing('reference.h');
+  if (reference !== null && !/\bstruct\s+Reference\b/.test(reference))
+    return err('input.task', `${join(dir, 'reference.h')}: expected "struct Reference" in namespace task`, {
+      remedy: 'kernels/harness/PROTOCOL.md describes it.',
+    });
+  return ok({ task, dir, origin: origin as Record<Dtype, string>, reference, library: read('library.cu'), hashes });
+}
+
+/**
+ * Loads a shipped task.
+ * @param root the resource root.
+ * @param id folder name below kernels/mskernelbench; anything that is not a plain name is refused.
+ */
+export function loadTask(root: string, id: string): Result<LoadedTask> {
+  const known = taskIds(root);
+  if (!known.includes(id))
+    return err('input.task', `There is no task "${id}".`, { remedy: `Known tasks: ${known.join(', ') || 'none'}.` });
+  const loaded = loadTaskFrom(join(root, shippedTasks, id));
+  if (loaded.ok && loaded.value.task.id !== id)
+    return invalidTask(join(loaded.value.dir, 'task.json'), [
+      { path: 'id', message: `expected the folder's name "${id}", found "${loaded.value.task.id}"` },
+    ]);
+  return loaded;
+}
+
+/** Names of the shipped tasks, sorted. Empty when the folder is missing. */
+export function taskIds(root: string): string[] {
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(join(root, shippedTasks), { withFileTypes: true });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw cause;
+  }
+  return entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort();
+}
+
+/** Every shipped task, loaded or with the reason why it cannot be: one bad file hides no other. */
+export const listTasks = (root: string): { id: string; loaded: Result<LoadedTask> }[] =>
+  taskIds(root).map((id) => ({ id, loaded: loadTask(root, id) }));

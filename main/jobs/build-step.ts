@@ -1,0 +1,170 @@
+import { realpathSync } from 'node:fs';
+import { lstat, mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { ChildExit, ChildHandle } from '../base/process.ts';
+import { AppFailure, type BuildStep, type Job, type StepResult, type ToolPaths } from '../contract/index.ts';
+import type { BuildCache } from './build-cache.ts';
+import { buildKey } from './build-cache.ts';
+import { classifyBuild, type Verdict } from './classify.ts';
+import { type Containment, candidateEnv, tmpName } from './containment.ts';
+import { filterDiagnostics } from './diagnostics.ts';
+import type { Gate } from './gate.ts';
+import type { JobFolder } from './job-folder.ts';
+import { aliasPath } from './sandbox.ts';
+import { archOf, buildArgv } from './substitute.ts';
+
+export interface BuildContext {
+  readonly job: Job;
+  readonly tools: ToolPaths;
+  readonly folder: JobFolder;
+  readonly containment: Containment;
+  /** null: never cached. */
+  readonly cache: BuildCache | null;
+  readonly gate: Gate;
+  readonly signal?: AbortSignal;
+  /** Told of each process, before it can have ended. */
+  readonly started: (handle: ChildHandle) => void;
+}
+
+const empty = { exitCode: null, signal: null, cached: false, command: '', stdout: '', stderr: '' };
+
+/**
+ * Runs one build: from the cache if its tools, arguments and inputs are the same, else in a folder that holds its declared inputs
+ * and nothing more (an input not declared is not there, so the cache key is complete). A compiler that the system killed is tried
+ * once more with nothing beside it.
+ */
+export async function runBuild(step: BuildStep, context: BuildContext): Promise<StepResult> {
+  const began = performance.now();
+  const done = (result: Omit<StepResult, 'id' | 'wallMs'>): StepResult => ({
+    ...result,
+    id: step.id,
+    wallMs: performance.now() - began,
+  });
+  const { job, tools, folder } = context;
+  const absent = step.inputs.filter((name) => folder.hash(name) === null);
+  if (absent.length > 0)
+    return done({
+      ...empty,
+      status: 'failed',
+      reason: { code: 'input.bundle', message: `No such input: ${absent.join(', ')}` },
+    });
+  const symbolic = buildArgv(step, job, tools, '{scratch}');
+  if (!symbolic.ok) {
+    const { code, message, remedy } = symbolic.error;
+    return done({ ...empty, status: code === 'usage' ? 'failed' : 'environment', reason: { code, message, remedy } });
+  }
+  const key = keyOf(step, symbolic.value, context);
+  const work = await folder.stepFolder('b', step.inputs);
+  const cached = key && context.cache ? await context.cache.fetch(key, work) : null;
+  if (cached) {
+    const fault = await adoptAll(step, work, folder);
+    if (fault === null) return done({ ...empty, ...cached, status: 'ok', exitCode: 0, cached: true });
+  }
+  const path = context.containment.buildPath(work, step.untrusted);
+  const argv = symbolic.value.map((arg) => arg.replaceAll('{scratch}', path));
+  const command = argv.join(' ');
+  const { exit, verdict } = await compile(step, argv, work, command, context);
+  if (exit.ended === 'abort' || exit.ended === 'kill') throw cancelled();
+  const said = step.untrusted ? filtered(exit, work, context) : { stdout: exit.stdout, stderr: exit.stderr };
+  const result = { ...empty, ...verdict, exitCode: exit.exitCode, signal: exit.signal, command, ...said };
+  if (verdict.status !== 'ok') return done(result);
+  const unmade = await missing(step, work);
+  if (unmade.length > 0)
+    return done({
+      ...result,
+      status: 'failed',
+      reason: { code: 'internal', message: `The build ended well but did not make ${unmade.join(', ')}.` },
+    });
+  if (key && context.cache) await context.cache.store(key, work, step.outputs, { ...said, command });
+  await adoptAll(step, work, folder);
+  return done(result);
+}
+
+const cancelled = (): AppFailure => new AppFailure({ code: 'cancelled', message: 'Cancelled.' });
+
+async function compile(
+  step: BuildStep,
+  argv: readonly string[],
+  work: string,
+  command: string,
+  context: BuildContext,
+): Promise<{ exit: ChildExit; verdict: Verdict }> {
+  for (const name of step.outputs) await mkdir(dirname(join(work, name)), { recursive: true });
+  const once = async (): Promise<{ exit: ChildExit; verdict: Verdict }> => {
+    if (context.signal?.aborted) throw cancelled();
+    const handle = context.containment.start(argv, {
+      scratch: work,
+      sandbox: step.untrusted,
+      gpu: false,
+      profiling: false,
+      protect: [],
+      aliasWritable: true,
+      env: step.untrusted ? candidateEnv(context.tools, join(work, tmpName)) : context.tools.env,
+      wallMs: step.limits.wallMs,
+      memoryMiB: step.limits.memoryMiB,
+      outputBytes: step.limits.outputBytes,
+      signal: context.signal,
+    });
+    context.started(handle);
+    const exit = await handle.exited;
+    return { exit, verdict: classifyBuild(exit, step, command) };
+  };
+  const first = await context.gate.build(once);
+  const byOthers = first.verdict.status === 'killed' && first.exit.ended === null;
+  return byOthers ? context.gate.build(once, true) : first;
+}
+
+/** null = not cacheable: versions of the tools are unknown, so a changed compiler would not be noticed. */
+function keyOf(step: BuildStep, argv: readonly string[], context: BuildContext): string | null {
+  const { tools, job, folder } = context;
+  const { nvcc, toolkit, hostCompiler } = tools.machine;
+  const nvccVersion = nvcc ?? toolkit;
+  if ((step.tool === 'nvcc' && nvccVersion === null) || hostCompiler === null) return null;
+  return buildKey({
+    tool: step.tool,
+    toolPath: argv[0] ?? '',
+    nvccVersion: step.tool === 'nvcc' ? (nvccVersion ?? '') : '',
+    hostCompiler,
+    args: [...argv.slice(1), `arch=${archOf(job, tools) ?? 'none'}`],
+    inputs: step.inputs.map((name) => [name, folder.hash(name) ?? ''] as const),
+    outputs: step.outputs,
+  });
+}
+
+/** Outputs that are not there as regular files: a link could name anything. */
+async function missing(step: BuildStep, work: string): Promise<string[]> {
+  const out: string[] = [];
+  for (const name of step.outputs) if (!(await lstat(join(work, name)).catch(() => null))?.isFile()) out.push(name);
+  return out;
+}
+
+async function adoptAll(step: BuildStep, work: string, folder: JobFolder): Promise<string | null> {
+  for (const name of step.outputs) {
+    const fault = await folder.adopt(work, name);
+    if (fault) return fault;
+  }
+  return null;
+}
+
+function filtered(
+  exit: ChildExit,
+  work: string,
+  { tools, containment }: BuildContext,
+): { stdout: string; stderr: string } {
+  const system = ['/usr/include', '/usr/lib', '/usr/lib64', '/usr/bin', '/usr/libexec', '/lib', '/lib64'];
+  // The sandbox's /tmp is its own; without one it is everybody's, and only our folder in it may be named.
+  if (containment.level !== 'none') system.push('/tmp');
+  const dirs = [tools.toolkit, tools.cxx, tools.nvcc, ...tools.includeDirs, ...tools.libDirs].filter(
+    (dir) => dir !== null,
+  );
+  const scope = { own: [work, aliasPath], system: [...system, ...dirs, ...dirs.map(real)] };
+  return { stdout: filterDiagnostics(exit.stdout, scope), stderr: filterDiagnostics(exit.stderr, scope) };
+}
+
+function real(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}

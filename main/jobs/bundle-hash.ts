@@ -1,0 +1,59 @@
+import { canonicalJson, sha256Hex } from '../base/hash.ts';
+import type { Job, JobBundle, StepRequest } from '../contract/index.ts';
+import { err, ok, type Result } from '../contract/index.ts';
+
+/** Identity of a job: SHA-256 of its canonical JSON. Files enter through their own hashes, seeds do not enter at all. */
+export const jobHash = (job: Job): string => sha256Hex(canonicalJson(job));
+
+/** Identity of a step's request as recordings keep it beside the response (`Recording.steps[].requestHash`). */
+export const requestHash = (request: StepRequest): string => sha256Hex(canonicalJson(request));
+
+/**
+ * Checks that a bundle carries exactly the contents its job names and that every name stays inside scratch.
+ * Errors: `input.bundle`.
+ */
+export function checkBundle(bundle: JobBundle): Result<JobBundle> {
+  for (const [name, hash] of Object.entries(bundle.job.files)) {
+    const wrong = badName(name);
+    if (wrong) return err('input.bundle', `The job names a file ${JSON.stringify(name)}: ${wrong}.`);
+    const content = bundle.contents.get(hash);
+    if (content === undefined) return err('input.bundle', `The content of ${name} (${hash}) is not in the bundle.`);
+    if (sha256Hex(content) !== hash)
+      return err('input.bundle', `The content of ${name} does not match its hash ${hash}.`);
+  }
+  return checkSteps(bundle.job).ok ? ok(bundle) : (checkSteps(bundle.job) as Result<never>);
+}
+
+/** Why a name may not be used as a file in scratch; null = it may. Relative, plain, no way out. */
+export function badName(name: string): string | null {
+  if (name === '' || name.length > 200) return 'empty or too long';
+  if (!/^[A-Za-z0-9_.+-]+(\/[A-Za-z0-9_.+-]+)*$/.test(name))
+    return 'only letters, digits and . _ + - in relative paths';
+  if (name.split('/').some((part) => part.startsWith('.'))) return 'no part may begin with a dot';
+  return null;
+}
+
+function checkSteps(job: Job): Result<Job> {
+  const seen = new Set<string>();
+  const say = (message: string): Result<never> => err('input.bundle', `${job.label}: ${message}`);
+  for (const step of job.steps) {
+    if (!/^[A-Za-z0-9_.+-]{1,80}$/.test(step.id)) return say(`the step id ${JSON.stringify(step.id)} is not plain.`);
+    if (seen.has(step.id)) return say(`two steps are called ${step.id}.`);
+    for (const need of [...step.needs, ...('ifNominated' in step && step.ifNominated ? [step.ifNominated] : [])])
+      if (!seen.has(need)) return say(`step ${step.id} needs ${need}, which is no earlier step.`);
+    for (const name of namesOf(step)) {
+      const wrong = badName(name);
+      if (wrong) return say(`step ${step.id} names ${JSON.stringify(name)}: ${wrong}.`);
+    }
+    seen.add(step.id);
+  }
+  for (const name of job.keep) if (badName(name)) return say(`it keeps ${JSON.stringify(name)}: ${badName(name)}.`);
+  return ok(job);
+}
+
+function namesOf(step: Job['steps'][number]): string[] {
+  if (step.kind === 'build') return [...step.inputs, ...step.outputs];
+  const plan = step.plan;
+  const arms = 'arms' in plan ? plan.arms : [plan.arm];
+  return [plan.runner, plan.judge, plan.shim, ...arms.map((arm) => arm.lib)].filter((name) => name !== '');
+}

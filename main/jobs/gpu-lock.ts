@@ -1,0 +1,50 @@
+import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { withFileLock } from '../base/flock.ts';
+import { AppFailure } from '../contract/index.ts';
+
+/**
+ * Folder of the machine's GPU locks, shared by all users. It must be the same for everyone, so it depends on nothing of the
+ * user's (TMPDIR, HOME). Sticky and world-writable: everybody may add a lock file, nobody may remove another's.
+ */
+export function lockFolder(dir = '/tmp/cudamaster-locks'): string {
+  try {
+    mkdirSync(dir, { mode: 0o1777 });
+    chmodSync(dir, 0o1777); // mkdir's mode is cut by the umask
+  } catch (fault) {
+    if ((fault as { code?: string }).code !== 'EEXIST') throw unusable(dir, String((fault as Error).message));
+  }
+  const found = lstatSync(dir);
+  if (!found.isDirectory()) throw unusable(dir, 'it is not a folder');
+  const mine = found.uid === process.getuid?.();
+  if (!mine && process.getuid?.() !== 0 && (found.mode & 0o1002) !== 0o1002)
+    throw unusable(dir, `it belongs to user ${found.uid} and others may not write to it`);
+  return dir;
+}
+
+const unusable = (dir: string, why: string): AppFailure =>
+  new AppFailure({
+    code: 'env.not-writable',
+    message: `The folder for GPU locks, ${dir}, cannot be used: ${why}.`,
+    remedy: `Remove it, or make it world-writable with the sticky bit (chmod 1777 ${dir}).`,
+  });
+
+/** Lock file of a GPU or MIG instance; the UUID names it, so that several indices or names of one GPU meet. */
+export const lockFile = (uuid: string, dir?: string): string =>
+  join(lockFolder(dir), `gpu-${uuid.replace(/[^A-Za-z0-9-]/g, '_')}.lock`);
+
+export interface GpuLockOptions {
+  readonly signal?: AbortSignal;
+  /** Told once when someone else holds the GPU. */
+  readonly onWait?: (holder: number | null) => void;
+  /** Other folder (tests). */
+  readonly dir?: string;
+}
+
+/** Runs `fn` while this process holds the GPU. Throws AppFailure `cancelled`, `env.not-writable`. */
+export function withGpuLock<T>(uuid: string, fn: () => Promise<T>, options: GpuLockOptions = {}): Promise<T> {
+  return withFileLock(lockFile(uuid, options.dir), fn, {
+    signal: options.signal,
+    onWait: (wait) => options.onWait?.(wait.holder),
+  });
+}

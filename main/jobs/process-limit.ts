@@ -1,0 +1,125 @@
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { treeOf } from '../base/proc.ts';
+import type { ChildHandle } from '../base/process.ts';
+import { run } from '../base/spawn.ts';
+import { type SandboxFacts, sandboxArgv } from './sandbox.ts';
+
+/** Processes and threads of one sandbox. CUDA, ncu and nvcc need some dozens; a fork bomb must not starve the machine. */
+const maxTasks = 512;
+
+/**
+ * How the number of tasks is limited here: by a cgroup (root), by RLIMIT_NPROC counted in the sandbox's own user namespace
+ * (Linux 5.14 and later, not for root), or, failing both, by looking.
+ */
+export type ProcessLimit =
+  | { readonly kind: 'cgroup'; readonly parent: string }
+  | { readonly kind: 'rlimit'; readonly prefix: readonly string[] }
+  | { readonly kind: 'watch' };
+
+export async function processLimit(facts: SandboxFacts): Promise<ProcessLimit> {
+  if (process.getuid?.() === 0) {
+    const parent = pidsController();
+    return parent ? { kind: 'cgroup', parent } : { kind: 'watch' };
+  }
+  const prlimit = '/usr/bin/prlimit';
+  if (!existsSync(prlimit) || !existsSync('/usr/bin/timeout')) return { kind: 'watch' };
+  const prefix = [prlimit, `--nproc=${maxTasks}`, '--'];
+  // On older kernels the limit counts all processes of the user, and a program here could not fork: try one that does.
+  const options = { scratch: '/tmp', tmp: '/tmp', cwd: '/', protect: [], alias: null, gpu: false, profiling: false };
+  const tried = await run(sandboxArgv([...prefix, '/usr/bin/timeout', '5', '/usr/bin/true'], options, facts), {
+    cwd: '/',
+    env: {},
+    wallMs: 10_000,
+    memoryMiB: null,
+    outputBytes: 4096,
+  });
+  return tried.exitCode === 0 ? { kind: 'rlimit', prefix } : { kind: 'watch' };
+}
+
+/** Folder in which a pids cgroup can be made: the pids hierarchy of version 1, or our own group of version 2 with pids enabled for children. */
+function pidsController(): string | null {
+  const candidates = ['/sys/fs/cgroup/pids', '/sys/fs/cgroup'];
+  for (const root of candidates) {
+    const probe = join(root, `cudamaster-${process.pid}-probe`);
+    try {
+      mkdirSync(probe);
+    } catch {
+      continue;
+    }
+    const usable = existsSync(join(probe, 'pids.max'));
+    try {
+      rmdirSync(probe);
+    } catch {
+      // An empty group that stays is harmless.
+    }
+    if (usable) return root;
+  }
+  return null;
+}
+
+let groups = 0;
+
+/** Puts a just started tree under the limit. The function given back ends the watching; call it when the tree is gone. */
+export function limitProcesses(handle: ChildHandle, limit: ProcessLimit): () => void {
+  if (handle.pid === null || process.platform !== 'linux') return () => undefined;
+  if (limit.kind === 'rlimit') return () => undefined;
+  if (limit.kind === 'cgroup') {
+    const leave = joinGroup(handle.pid, limit.parent);
+    if (leave) return leave;
+  }
+  return watch(handle);
+}
+
+function joinGroup(pid: number, parent: string): (() => void) | null {
+  const group = join(parent, `cudamaster-${process.pid}-${groups++}`);
+  try {
+    mkdirSync(group);
+    writeFileSync(join(group, 'pids.max'), String(maxTasks));
+    // The child has only just been forked; whatever it started meanwhile is moved too.
+    const move = (): void => {
+      for (const member of treeOf(pid)) writeFileSync(join(group, 'cgroup.procs'), String(member.pid));
+    };
+    writeFileSync(join(group, 'cgroup.procs'), String(pid));
+    move();
+  } catch {
+    removeGroup(group);
+    return null;
+  }
+  return () => removeGroup(group);
+}
+
+function removeGroup(group: string, tries = 20): void {
+  try {
+    rmdirSync(group);
+  } catch (fault) {
+    if ((fault as { code?: string }).code !== 'EBUSY' || tries === 0) return;
+    // The kernel needs a moment after the last member's death.
+    setTimeout(() => removeGroup(group, tries - 1), 20).unref();
+  }
+}
+
+function watch(handle: ChildHandle): () => void {
+  const timer = setInterval(() => {
+    if (handle.pid !== null && countTasks(handle.pid) > maxTasks) handle.kill();
+  }, 100);
+  return () => clearInterval(timer);
+}
+
+/** Live processes and threads of a tree. */
+function countTasks(pid: number): number {
+  let count = 0;
+  for (const member of treeOf(pid)) {
+    count += threadsOf(member.pid);
+    if (count > maxTasks) return count;
+  }
+  return count;
+}
+
+function threadsOf(pid: number): number {
+  try {
+    return Number(/^Threads:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 1);
+  } catch {
+    return 0;
+  }
+}

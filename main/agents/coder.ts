@@ -11,15 +11,23 @@ export interface CoderInput {
   /** The best version at first, the failing candidate when a fix is given. */
   readonly source: string;
   readonly scheme: string;
-  /** The Debug agent's diagnosis, or why the last reply could not be used. */
-  readonly fix: { readonly kind: 'debug' | 'reply'; readonly text: string } | null;
+  /** The Debug agent's diagnosis of `source`; null at the first attempt. */
+  readonly fix: string | null;
+  /** Why the Coder's last reply could not be used; null when it could. */
+  readonly replyProblem: string | null;
 }
 
-function fixText(fix: CoderInput['fix']): string {
-  if (fix === null) return '';
-  if (fix.kind === 'debug')
-    return `# Fix to apply\n\nThe source above was written for this scheme and failed. Apply this diagnosis:\n\n${fix.text}`;
-  return `# About your last answer\n\nIt could not be used: ${fix.text}. Send the complete file this time.`;
+function fixText(input: CoderInput): string {
+  const parts: string[] = [];
+  if (input.fix !== null)
+    parts.push(
+      `# Fix to apply\n\nThe source above was written for this scheme and failed. Apply this diagnosis:\n\n${input.fix}`,
+    );
+  if (input.replyProblem !== null)
+    parts.push(
+      `# About your last answer\n\nIt could not be used: ${input.replyProblem}. Send the complete file this time.`,
+    );
+  return parts.join('\n\n');
 }
 
 /** The Coder's request. Its reply is read by readCode(). */
@@ -35,7 +43,7 @@ export function coderRequest(prompts: PromptSet, input: CoderInput, budget: Budg
       precision,
       code: fenced('cuda', input.source),
       scheme: input.scheme,
-      fix: fixText(input.fix),
+      fix: fixText(input),
       signature: fenced('cuda', input.signature),
     },
     budget,

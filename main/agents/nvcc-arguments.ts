@@ -125,7 +125,7 @@ function fromJson(answer: string): string[] | null {
     if (direct?.some((s) => s.startsWith('-'))) return direct.flatMap(splitCommand);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
     const record = value as Record<string, unknown>;
-    const named = record['arguments'] ?? record['args'] ?? record['flags'] ?? record['options'] ?? record['command'];
+    const named = record.arguments ?? record.args ?? record.flags ?? record.options ?? record.command;
     const list = typeof named === 'string' ? [named] : strings(named);
     // An empty list is an answer: "nothing needed".
     if (list !== null) return list.flatMap(splitCommand);

@@ -45,10 +45,25 @@ export function buildFixed(agent: AgentName, template: Template, values: Values,
   return ok(built.value.request);
 }
 
-/** Asks for the rest of a cut answer: the same conversation, the answer so far, one more question. */
-export function continuationRequest(first: ChatRequest, answer: string, continuation: Template): ChatRequest {
-  return {
-    ...first,
-    messages: [...first.messages, { role: 'assistant', content: answer }, { role: 'user', content: continuation.user }],
-  };
+/** A rest shorter than this is not worth asking for, tokens. */
+const leastRest = 512;
+
+/**
+ * Asks for the rest of a cut answer: the same conversation, the answer so far, one more question. null: the context has no
+ * room left for it.
+ */
+export function continuationRequest(
+  first: ChatRequest,
+  answer: string,
+  continuation: Template,
+  budget: Budget,
+): ChatRequest | null {
+  const messages = [
+    ...first.messages,
+    { role: 'assistant' as const, content: answer },
+    { role: 'user' as const, content: continuation.user },
+  ];
+  const room = budget.contextTokens - estimateTokens(messages.map((m) => m.content).join('\n'));
+  if (room < leastRest) return null;
+  return { ...first, messages, maxTokens: Math.min(first.maxTokens, room) };
 }

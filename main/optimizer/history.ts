@@ -1,0 +1,31 @@
+import type { PastScheme } from '../agents/index.ts';
+import type { Evaluation } from '../contract/index.ts';
+
+/** What a round leaves for the Planners after it. */
+export function pastScheme(
+  round: number,
+  scheme: string,
+  by: 'planner' | 'user',
+  last: Evaluation | null,
+  attempts: readonly string[],
+  reason: string,
+): PastScheme {
+  const figures = last?.figures ?? null;
+  return {
+    round,
+    scheme,
+    by,
+    outcome: last?.outcome ?? null,
+    reason,
+    score: figures?.score?.value ?? null,
+    ratio: figures?.ratio?.value ?? null,
+    sizes: (figures?.sizes ?? []).map((s) => ({
+      dims: Object.entries(s.dims)
+        .map(([k, v]) => `${k}=${v}`)
+        .join(' '),
+      versusBest: s.versusBest?.value ?? null,
+    })),
+    attempts,
+    bottleneck: last?.profile?.verdict?.bottleneck ?? null,
+  };
+}

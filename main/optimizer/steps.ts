@@ -1,0 +1,175 @@
+import type { Peaks } from '../agents/index.ts';
+import {
+  AppFailure,
+  type ChatReply,
+  type ChatRequest,
+  type Evaluation,
+  type JobBundle,
+  type JobResult,
+  type RunEvent,
+  type StepRequest,
+} from '../contract/index.ts';
+import { afterJob, afterReply, limitReached, nothingSpent, type Spent } from './limits.ts';
+import type { EvaluationRequest, LoopConfig, LoopDeps } from './ports.ts';
+import { cancelled, environmentError, failed, Stop } from './stop.ts';
+
+/** Everything the loop does outside of itself goes through here: limits, pause, cancel, history, usage. */
+export class Steps {
+  readonly #config: LoopConfig;
+  readonly #deps: LoopDeps;
+  readonly drive: string;
+  #spent: Spent = nothingSpent;
+  /** Measured limits of the GPU, from the newest job that measured them. */
+  peaks: Peaks | null = null;
+
+  constructor(config: LoopConfig, deps: LoopDeps) {
+    this.#config = config;
+    this.#deps = deps;
+    this.drive = deps.drive ?? Date.now().toString(36);
+  }
+
+  event(key: string, event: RunEvent): Promise<void> {
+    return this.#deps.log.event(key, event);
+  }
+
+  notice(position: string, ordinal: number, message: string): Promise<void> {
+    return this.event(`${position}.notice.${ordinal}`, { type: 'notice', position, message });
+  }
+
+  /** Before each step: cancel, then pause, then limits. */
+  async #guard(position: string): Promise<void> {
+    if (this.#deps.signal?.aborted) throw cancelled();
+    if (this.#deps.shouldPause?.()) throw new Stop('paused', null);
+    const reached = limitReached(this.#spent, this.#config.run);
+    if (reached === null) return;
+    await this.event(`${position}.limit.${this.drive}`, { type: 'limit', ...reached });
+    const what = { money: 'Money', tokens: 'Token', time: 'Time' }[reached.which];
+    throw new Stop('paused', {
+      code: `limit.${reached.which}`,
+      message: `${what} limit reached before ${position}: ${reached.message}`,
+      remedy: 'The best version so far is kept. Raise the limit and resume to go on.',
+    });
+  }
+
+  /** One model call at a position; answered from the history when it was made before. */
+  async chat(position: string, request: ChatRequest): Promise<ChatReply> {
+    await this.#guard(position);
+    const stepRequest: StepRequest = { kind: 'chat', request };
+    let lost = 0;
+    const outcome = await this.#deps.log
+      .step<{ kind: 'chat'; reply: ChatReply }>(position, stepRequest, () =>
+        this.#ask(position, request, () => {
+          lost++;
+        }),
+      )
+      .finally(() => this.#bookLost(position, request, lost));
+    if (outcome.kind === 'parked') throw new Stop('parked', null, outcome.waiting);
+    if (outcome.response.kind !== 'chat') throw this.#mixedUp(position);
+    const reply = outcome.response.reply;
+    this.#spent = afterReply(this.#spent, reply);
+    await this.event(`${position}.usage`, {
+      type: 'usage',
+      agent: request.agent,
+      promptTokens: reply.usage.promptTokens,
+      completionTokens: reply.usage.completionTokens,
+      costUsd: reply.costUsd,
+    });
+    const { maxUsd, maxTokens } = this.#config.run;
+    const unlimited: string[] = [];
+    if (maxUsd !== null && reply.costUsd === null)
+      unlimited.push('The cost of this reply is unknown: the money limit cannot count it.');
+    if (maxTokens !== null && (reply.usage.promptTokens === null || reply.usage.completionTokens === null))
+      unlimited.push('The server did not say how many tokens this took: the token limit cannot count them.');
+    for (const [i, message] of [...(reply.warnings ?? []), ...unlimited].entries())
+      await this.notice(position, i, message);
+    return reply;
+  }
+
+  async #ask(position: string, request: ChatRequest, onUnanswered: () => void) {
+    const { provider, log, signal } = this.#deps;
+    const result = await provider.chat(request, {
+      position,
+      signal,
+      onUnanswered,
+      onToken: (text) => log.transient({ type: 'token', agent: request.agent, text }),
+      onWait: ({ seconds, why }) =>
+        log.transient({
+          type: 'progress',
+          step: position,
+          index: 0,
+          count: 1,
+          note: `waiting ${Math.ceil(seconds)} s: ${why}`,
+        }),
+    });
+    if (!result.ok) throw new AppFailure(result.error);
+    if (result.value.kind === 'parked') return { kind: 'parked' as const, waiting: result.value.waiting };
+    return { kind: 'done' as const, response: { kind: 'chat' as const, reply: result.value.reply } };
+  }
+
+  /** Requests that were sent and never answered may have been charged: their cost is unknown from now on. */
+  async #bookLost(position: string, request: ChatRequest, lost: number): Promise<void> {
+    for (let i = 0; i < lost; i++)
+      await this.event(`${position}.unanswered.${this.drive}.${i}`, {
+        type: 'usage',
+        agent: request.agent,
+        promptTokens: null,
+        completionTokens: null,
+        costUsd: null,
+      });
+  }
+
+  /**
+   * Evaluates at a position. A candidate that the screen refuses costs no job. A job that the environment kept from its
+   * verdict is not stored as an answer: the run stops with the cause, and a resume repeats that job.
+   */
+  async evaluate(position: string, request: EvaluationRequest): Promise<Evaluation> {
+    const planned = this.#deps.evaluator.plan(request);
+    if (!planned.ok) throw failed(planned.error);
+    if (planned.value.kind === 'rejected') return planned.value.evaluation;
+    await this.#guard(position);
+    const { bundle } = planned.value;
+    const outcome = await this.#deps.log.step<{ kind: 'job'; result: JobResult }>(
+      position,
+      { kind: 'job', job: bundle.job },
+      () => this.#execute(position, request, bundle),
+    );
+    if (outcome.kind === 'parked') throw new Stop('parked', null, outcome.waiting);
+    if (outcome.response.kind !== 'job') throw this.#mixedUp(position);
+    const { result } = outcome.response;
+    this.#spent = afterJob(this.#spent, result.wallMs);
+    const evaluation = this.#deps.evaluator.interpret(request, bundle, result);
+    if (evaluation.outcome === 'environment') throw failed(environmentError(result, evaluation.reason));
+    this.#notePeaks(result);
+    return evaluation;
+  }
+
+  async #execute(position: string, request: EvaluationRequest, bundle: JobBundle) {
+    const { executor, evaluator, log, signal, onProcess } = this.#deps;
+    const outcome = await executor.execute(bundle, {
+      rootSeed: this.#config.rootSeed,
+      position,
+      signal,
+      onProgress: (p) => log.transient({ type: 'progress', ...p }),
+      onProcess: (p) => onProcess?.(position, p),
+    });
+    // What a cancelled job left is no result.
+    if (signal?.aborted) throw new AppFailure({ code: 'cancelled', message: 'The evaluation was cancelled.' });
+    if (outcome.kind === 'parked') return outcome;
+    const verdict = evaluator.interpret(request, bundle, outcome.result);
+    if (verdict.outcome === 'environment') throw new AppFailure(environmentError(outcome.result, verdict.reason));
+    return { kind: 'done' as const, response: { kind: 'job' as const, result: outcome.result } };
+  }
+
+  #notePeaks(result: JobResult): void {
+    for (const step of result.steps)
+      if (step.session?.mode === 'time' && step.session.peaks !== null) this.peaks = step.session.peaks;
+  }
+
+  #mixedUp(position: string): Stop {
+    return failed({
+      code: 'store.corrupt',
+      message: `The history holds an answer of another kind at ${position}.`,
+      remedy: 'Start the run anew; export the old one if you need it.',
+    });
+  }
+}

@@ -1,0 +1,51 @@
+import type { SessionPlan } from '../contract/index.ts';
+
+type TimePlan = Extract<SessionPlan, { mode: 'time' }>;
+type Tools = Extract<SessionPlan, { mode: 'sanitize' }>['tools'];
+
+/** Every number that an evaluation chooses, in one place. Measured or argued where it is used; changing one changes job hashes. */
+export const defaults = {
+  verify: { seeds: 3 },
+  time: {
+    /**
+     * How L2 is emptied before each timed call. `write` leaves dirty lines that the call has to write back first, `read` leaves
+     * clean ones; the one that disturbs less is settled by `facts` sessions on the reference GPU.
+     */
+    flush: 'read' as TimePlan['flush'],
+    blocks: { min: 8, max: 30, budgetMs: 120 },
+    /** Random positions checked after each timed call. */
+    positions: 8,
+    nominate: { processes: 2, soloProcesses: 0 },
+    confirm: { processes: 3, soloProcesses: 2 },
+    baseline: { processes: 3, soloProcesses: 0 },
+    /** A first estimate of R above this earns a confirming measurement. Below the acceptance margin, so that luck refuses few. */
+    nominateAbove: 1.005,
+  },
+  sanitize: { tools: ['memcheck', 'racecheck', 'synccheck', 'initcheck'] as Tools },
+  accept: {
+    /** Lower bound of R that a new best must exceed. */
+    margin: 1.01,
+    /** Error probability of the one-sided bounds, before correction for the number of candidates tried. */
+    alpha: 0.01,
+    /** A size below this share of the best's speed, beyond noise, makes the result a trade-off. */
+    worstSize: 0.95,
+    /** Below this share of the physical floor a time is not believed. */
+    floorShare: 0.95,
+    /** Origin slower beside the candidate than alone by more than this, beyond noise, is interference. */
+    interferenceMargin: 1.01,
+    /** Blocks a process needs at a size to count, and processes a figure needs. */
+    minBlocks: 4,
+    minProcesses: 2,
+    /** Level of the intervals that are shown. */
+    level: 0.95,
+    resamples: 10_000,
+  },
+  limits: {
+    /** nvcc of a heavily templated file takes minutes; more than this is "too heavy to compile". */
+    build: { wallMs: 180_000, memoryMiB: 8_192, outputBytes: 1 << 20 },
+    verify: { wallMs: 600_000, memoryMiB: 16_384, outputBytes: 1 << 20 },
+    time: { wallMs: 900_000, memoryMiB: 16_384, outputBytes: 1 << 20 },
+    sanitize: { wallMs: 600_000, memoryMiB: 16_384, outputBytes: 1 << 22 },
+    profile: { wallMs: 300_000, memoryMiB: 16_384, outputBytes: 16 << 20 },
+  },
+} as const;

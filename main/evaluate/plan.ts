@@ -1,0 +1,262 @@
+import { sha256Hex } from '../base/hash.ts';
+import {
+  AppFailure,
+  type Arm,
+  type Dtype,
+  err,
+  FORMAT,
+  type JobBundle,
+  ok,
+  type Problem,
+  type ProfileMode,
+  type Result,
+  type SessionPlan,
+  type SessionStep,
+  type SizeSet,
+  type Step,
+} from '../contract/index.ts';
+import { shimSource, versionScript } from '../jobs/session/shim.ts';
+import { profileMetricIds } from '../profile/table2.ts';
+import { buildIds, harnessFiles, harnessSteps, libraryStep, made } from './builds.ts';
+import { defaults } from './defaults.ts';
+import {
+  allocatedBytes,
+  candidateName,
+  type LoadedTask,
+  originName,
+  problemsOf,
+  sanitizeProblems,
+  verifyProblems,
+  weightsOf,
+} from './task/index.ts';
+
+/** One version of a kernel: its source and its own compiler arguments (checked against the allow-list before they get here). */
+export interface Version {
+  readonly source: string;
+  readonly compileArgs: readonly string[];
+}
+
+/** What an evaluation is about. Everything in it is reproducible: the same input gives the same job and hash. */
+export interface EvaluationInput {
+  readonly task: LoadedTask;
+  readonly dtype: Dtype;
+  /** null: a baseline (origin verified, timed alone, profiled). */
+  readonly candidate: Version | null;
+  /** null while origin is the best. */
+  readonly best: Version | null;
+  readonly sizeSet: SizeSet;
+  readonly profile: ProfileMode;
+  /** 'native' or sm_NN. */
+  readonly arch: string;
+  /** Candidates tried in this run, this one included: corrects the level of acceptance. */
+  readonly tries: number;
+  /** Hex; fixes the ragged sizes. Seeds of contents are drawn at run time and are not in the plan. */
+  readonly planSeed: string;
+  /** Human label of the job, "dot_product fp32 r1.a0". */
+  readonly label: string;
+}
+
+export const stepIds = {
+  ...buildIds,
+  verify: 'verify',
+  nominate: 'time-nominate',
+  confirm: 'time-confirm',
+  sanitize: 'sanitize',
+  profile: 'profile',
+} as const;
+
+/** The scored problems with their weights, in the task's order. */
+export function scoredProblems(input: EvaluationInput): { problems: Problem[]; weights: number[] } {
+  const problems = problemsOf(input.task.task, input.dtype, input.sizeSet);
+  return { problems, weights: weightsOf(input.task.task, input.dtype, problems) };
+}
+
+/** The problem that is profiled: the largest of the scored set, by weight, then by bytes. */
+export function profiledProblem(problems: readonly Problem[], weights: readonly number[]): number {
+  let best = 0;
+  for (let i = 1; i < problems.length; i++) {
+    const heavier = (weights[i] as number) - (weights[best] as number);
+    const larger = allocatedBytes(problems[i] as Problem) - allocatedBytes(problems[best] as Problem);
+    if (heavier > 0 || (heavier === 0 && larger > 0)) best = i;
+  }
+  return best;
+}
+
+/** Arm whose merits are judged: the candidate, or origin in a baseline. */
+export const subjectArm = (input: EvaluationInput): 'C' | 'O' => (input.candidate === null ? 'O' : 'C');
+
+interface Arms {
+  readonly origin: Arm;
+  readonly best: Arm | null;
+  readonly candidate: Arm | null;
+}
+
+function armsOf(input: EvaluationInput): Arms {
+  const own = candidateName(input.task.task, input.dtype);
+  const origin: Arm = { id: 'O', lib: made.origin, symbol: originName(input.task.task, input.dtype) };
+  return {
+    origin,
+    best: input.best && input.candidate ? { id: 'B', lib: made.best, symbol: own } : null,
+    candidate: input.candidate ? { id: 'C', lib: made.candidate, symbol: own } : null,
+  };
+}
+
+/** Files in scratch by name, and the build steps over them. */
+function builds(input: EvaluationInput, arms: Arms): { files: Map<string, string>; steps: Step[] } {
+  const { task, dtype } = input;
+  const harness = harnessFiles();
+  const files = new Map(harness);
+  files.set('reference.h', task.reference as string);
+  files.set('shim.cpp', shimSource(task.task, dtype));
+  files.set('origin.map', versionScript(arms.origin.symbol));
+  files.set('origin.cu', task.origin[dtype]);
+  const headers = [...harness.keys()].filter((name) => name.endsWith('.h'));
+  const steps: Step[] = harnessSteps(headers);
+  const add = (name: 'origin' | 'best' | 'candidate', map: string, own: readonly string[], untrusted: boolean) =>
+    steps.push(libraryStep(buildIds[name], { source: `${name}.cu`, map, output: made[name] }, own, untrusted));
+  add('origin', 'origin.map', [], task.task.category === 'user');
+  for (const [name, arm, version] of [
+    ['best', arms.best, input.best],
+    ['candidate', arms.candidate, input.candidate],
+  ] as const) {
+    if (arm === null || version === null) continue;
+    files.set('optimized.map', versionScript(arm.symbol));
+    files.set(`${name}.cu`, version.source);
+    add(name, 'optimized.map', version.compileArgs, true);
+  }
+  return { files, steps };
+}
+
+const programs = { runner: made.runner, judge: made.judge, shim: made.shim };
+
+function session(id: string, needs: string[], plan: SessionPlan, ifNominated?: string): SessionStep {
+  const limits = defaults.limits[plan.mode as 'verify' | 'time' | 'sanitize' | 'profile'];
+  return { kind: 'session', id, needs, ...(ifNominated === undefined ? {} : { ifNominated }), plan, limits };
+}
+
+type Phase = 'nominate' | 'confirm';
+
+function timeStep(
+  input: EvaluationInput,
+  arms: Arms,
+  phase: Phase,
+  needs: string[],
+  ifNominated?: string,
+): SessionStep {
+  const { problems, weights } = scoredProblems(input);
+  const { time } = defaults;
+  const amount = input.candidate === null ? time.baseline : time[phase];
+  const plan: SessionPlan = {
+    mode: 'time',
+    ...programs,
+    phase,
+    arms: [arms.origin, arms.best, arms.candidate].filter((arm) => arm !== null),
+    problems,
+    weights,
+    processes: amount.processes,
+    soloProcesses: amount.soloProcesses,
+    blocks: time.blocks,
+    flush: time.flush,
+    positions: time.positions,
+    nominateAbove: time.nominateAbove,
+  };
+  return session(phase === 'nominate' ? stepIds.nominate : stepIds.confirm, needs, plan, ifNominated);
+}
+
+function profileStep(input: EvaluationInput, arm: Arm, needs: string[]): SessionStep {
+  const { problems, weights } = scoredProblems(input);
+  return session(stepIds.profile, needs, {
+    mode: 'profile',
+    ...programs,
+    arm,
+    problem: problems[profiledProblem(problems, weights)] as Problem,
+    metrics: profileMetricIds(),
+    sections: [],
+    source: false,
+  });
+}
+
+function sessions(input: EvaluationInput, arms: Arms, builds: readonly Step[]): Step[] {
+  const { task, dtype, planSeed } = input;
+  const subject = arms.candidate ?? arms.origin;
+  const verify = session(
+    stepIds.verify,
+    builds.map((step) => step.id),
+    {
+      mode: 'verify',
+      ...programs,
+      arm: subject,
+      problems: verifyProblems(task.task, dtype, planSeed),
+      seeds: defaults.verify.seeds,
+    },
+  );
+  const after = [stepIds.verify];
+  const profile = input.profile === 'none' ? [] : [profileStep(input, subject, after)];
+  if (arms.candidate === null) return [verify, timeStep(input, arms, 'confirm', after), ...profile];
+  return [
+    verify,
+    timeStep(input, arms, 'nominate', after),
+    timeStep(input, arms, 'confirm', after, stepIds.nominate),
+    session(
+      stepIds.sanitize,
+      after,
+      {
+        mode: 'sanitize',
+        ...programs,
+        arm: arms.candidate,
+        tools: [...defaults.sanitize.tools],
+        problems: sanitizeProblems(task.task, dtype, planSeed),
+      },
+      stepIds.nominate,
+    ),
+    ...profile,
+  ];
+}
+
+/** Inputs that no job can be made of. */
+function check(input: EvaluationInput): Result<null> {
+  const { task, dtype, sizeSet } = input;
+  if (!task.task.dtypes.includes(dtype))
+    return err('input.task', `Task ${task.task.id} has no ${dtype} version.`, {
+      remedy: `It has: ${task.task.dtypes.join(', ')}.`,
+    });
+  if (task.task.sizes[sizeSet].length === 0)
+    return err('input.task', `Task ${task.task.id} has no sizes in the set "${sizeSet}".`);
+  if (task.reference === null)
+    return err('input.task', `Task ${task.task.id} has no reference.h, so results cannot be proven correct.`, {
+      remedy: 'Write reference.h (kernels/harness/PROTOCOL.md describes it).',
+    });
+  return ok(null);
+}
+
+/**
+ * Task and versions → the job of one evaluation: builds, verification, timing (a first sample that may nominate, then the confirming
+ * one), sanitizer, profile. Pure apart from reading the harness's files. Errors: `input.task`.
+ */
+export function planEvaluation(input: EvaluationInput): Result<JobBundle> {
+  const checked = check(input);
+  if (!checked.ok) return checked;
+  try {
+    const arms = armsOf(input);
+    const { files, steps } = builds(input, arms);
+    const contents = new Map<string, string>();
+    const hashes: Record<string, string> = {};
+    for (const [name, text] of files) {
+      const hash = sha256Hex(text);
+      hashes[name] = hash;
+      contents.set(hash, text);
+    }
+    const job = {
+      version: FORMAT.job,
+      label: input.label,
+      arch: input.arch,
+      files: hashes,
+      steps: [...steps, ...sessions(input, arms, steps)],
+      keep: [],
+    };
+    return ok({ job, contents });
+  } catch (cause) {
+    if (cause instanceof AppFailure) return { ok: false, error: cause.error };
+    throw cause;
+  }
+}

@@ -1,0 +1,65 @@
+import type { Incident, Problem } from '../../contract/index.ts';
+import type { Where } from './classify.ts';
+import type { CallReply, CheckReply } from './runner.ts';
+
+/** Incidents of a session: one line per (kind, arm, problem); the first one's message stays, later ones are counted. */
+export class Incidents {
+  private readonly byKey = new Map<string, { incident: Incident; count: number }>();
+
+  add(incident: Incident): void {
+    const key = `${incident.kind}|${incident.arm ?? ''}|${incident.problem ?? ''}`;
+    const known = this.byKey.get(key);
+    if (known) known.count++;
+    else this.byKey.set(key, { incident, count: 1 });
+  }
+
+  /** Whether anything (of this arm, or of no arm in particular) went wrong. */
+  has(arm?: string): boolean {
+    for (const { incident } of this.byKey.values())
+      if (arm === undefined || incident.arm === undefined || incident.arm === arm) return true;
+    return false;
+  }
+
+  list(): Incident[] {
+    return [...this.byKey.values()].map(({ incident, count }) =>
+      count === 1 ? incident : { ...incident, message: `${incident.message} (seen ${count} times)` },
+    );
+  }
+}
+
+/** What a call's own reply says against the arm: left host threads, work outside its window. CUDA errors are handled by the caller. */
+export function addCallIncidents(reply: CallReply, where: Where, incidents: Incidents): void {
+  const threads = reply.threads;
+  if (threads && threads[1] > threads[0])
+    incidents.add({
+      kind: 'threads-left',
+      ...where,
+      message: `${threads[1] - threads[0]} more host threads after the call than before (${threads[0]} before)`,
+    });
+}
+
+/** GPU work that ran outside every window: it belongs to the call before. */
+export function addLate(reply: CallReply, where: Where, incidents: Incidents): void {
+  if (reply.late > 0)
+    incidents.add({
+      kind: 'late-activity',
+      ...where,
+      message: `${reply.late} GPU activities ran after the call had returned and the device was synchronised`,
+    });
+}
+
+export function addCheckIncidents(reply: CheckReply, problem: Problem, where: Where, incidents: Incidents): void {
+  const name = (buf: number | string): string => (typeof buf === 'number' ? (problem.buffers[buf]?.name ?? '?') : buf);
+  for (const g of reply.guards)
+    incidents.add({
+      kind: 'guard',
+      ...where,
+      message: `wrote outside buffer ${name(g.buf)}: ${g.side} it, at byte offset ${g.offset}`,
+    });
+  for (const i of reply.inputs)
+    incidents.add({
+      kind: 'input-changed',
+      ...where,
+      message: `changed ${i.mismatches} elements of input ${name(i.buf)}, the first at index ${i.first}`,
+    });
+}

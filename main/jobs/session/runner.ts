@@ -1,0 +1,315 @@
+import type { ChildExit, ChildHandle } from '../../base/process.ts';
+import { type Arm, type GpuInfo, gpuInfoSchema, type Problem, type TimeResult } from '../../contract/index.ts';
+import type { StartOptions } from '../context.ts';
+import { CandidateFault, candidateFault, EnvironmentFault, environmentOf, type Where } from './classify.ts';
+import { type Peer, StartFault, startPeer } from './peer.ts';
+import { elementBytes, problemText } from './problem-text.ts';
+import { type Scope, Stopped } from './scope.ts';
+import { PeerFault, type Reply } from './wire.ts';
+
+export type Quantity = 'plain' | 'wrapper' | 'span' | 'event' | 'profile';
+export type Flush = 'none' | 'read' | 'write';
+
+/** GPU activities of one call under one name. */
+export interface ActivityGroup {
+  readonly kind: 'kernel' | 'memcpy' | 'memset';
+  readonly name: string;
+  /** How many in this call, and their summed duration. */
+  readonly n: number;
+  readonly ns: number;
+  readonly grid?: number[];
+  readonly block?: number[];
+  readonly regs?: number;
+  readonly shs?: number;
+  readonly shd?: number;
+}
+
+export interface CallReply {
+  readonly wrapperNs: number | null;
+  readonly spanNs: number | null;
+  readonly eventNs: number | null;
+  readonly late: number;
+  readonly dropped: number;
+  readonly acts: readonly ActivityGroup[];
+  readonly threads: readonly [number, number] | null;
+  readonly cuda: string | null;
+}
+
+export interface CheckReply {
+  readonly guards: readonly { buf: number | string; side: string; offset: number }[];
+  readonly inputs: readonly { buf: number | string; mismatches: number; first: number }[];
+}
+
+export interface ClocksReply {
+  readonly smMHz: number | null;
+  readonly memMHz: number | null;
+  readonly foreign: readonly { pid: number; name: string }[];
+}
+
+/** Time limits of requests, ms. Those of calls are generous for honest code (100 ms at most) and end a hang soon. */
+export interface RunnerLimits {
+  readonly callMs: number;
+  readonly setupMs: number;
+}
+export const defaultLimits: RunnerLimits = { callMs: 20_000, setupMs: 60_000 };
+
+export interface RunnerFiles {
+  readonly runner: string;
+  readonly shim: string;
+}
+
+/** Prefix of the command line (a profiler, a sanitizer) and how the process is contained. */
+export interface Wrapping {
+  readonly before: readonly string[];
+  readonly options?: Partial<Omit<StartOptions, 'wallMs'>>;
+  readonly limits?: Partial<RunnerLimits>;
+  /** Gets the process as soon as it exists (its output is wanted even if it never connects). */
+  readonly onStart?: (child: ChildHandle) => void;
+}
+
+/** A runner process: typed commands, each rejecting with PeerFault only. Requests are pipelined as they are called. */
+export class Runner {
+  readonly gpu: GpuInfo | null;
+  /** As the runner sees itself (its own PID namespace). */
+  readonly pid: number;
+  private readonly scope: Scope;
+  private readonly peer: Peer;
+  private readonly limits: RunnerLimits;
+  private tainted = false;
+
+  constructor(scope: Scope, peer: Peer, limits: RunnerLimits, gpu: GpuInfo | null, pid: number) {
+    this.scope = scope;
+    this.peer = peer;
+    this.limits = limits;
+    this.gpu = gpu;
+    this.pid = pid;
+  }
+
+  /** Process id as the broker sees it: the launcher's (bubblewrap, ncu) or the runner's own. */
+  get outerPid(): number | null {
+    return this.peer.child.pid;
+  }
+
+  /** From here on failures are laid at the door of the loaded code, whichever arm it is. */
+  async load(arm: Arm): Promise<void> {
+    this.tainted = true;
+    await this.ask('load', `${arm.id} ${arm.lib} ${arm.symbol}`, this.limits.setupMs);
+  }
+
+  async problem(problem: Problem, layout: 'guarded' | 'exact' = 'guarded'): Promise<void> {
+    await this.ask('problem', problemText(problem, layout), this.limits.setupMs);
+  }
+
+  /** Timer step seen so far, ns; null when none was seen. */
+  async cupti(on: boolean): Promise<number | null> {
+    const { json } = await this.ask('cupti', on ? 'on' : 'off', this.limits.setupMs);
+    const step = optionalNumber(json, 'step');
+    return step !== null && step > 0 ? step : null;
+  }
+
+  async prepare(seed: string, flush: Flush): Promise<void> {
+    await this.ask('prepare', `${seed} ${flush}`, this.limits.setupMs);
+  }
+
+  async call(arm: string, quantity: Quantity): Promise<CallReply> {
+    return callReply(await this.ask('call', `${arm} ${quantity}`, this.limits.callMs));
+  }
+
+  /** Raw elements at the positions. */
+  async gather(problem: Problem, buffer: number, positions: BigUint64Array): Promise<Buffer> {
+    const blob = Buffer.from(positions.buffer, positions.byteOffset, positions.byteLength);
+    const reply = await this.ask('gather', String(buffer), this.limits.setupMs, blob);
+    const spec = problem.buffers[buffer];
+    if (!spec || reply.blob.length !== positions.length * elementBytes[spec.elem])
+      throw new PeerFault('protocol', 'gather', 'a gather of the wrong length');
+    return reply.blob;
+  }
+
+  async dump(buffer: number, path: string): Promise<void> {
+    await this.ask('dump', `${buffer} ${path}`, 2 * this.limits.setupMs);
+  }
+
+  async check(seed: string): Promise<CheckReply> {
+    return checkReply(await this.ask('check', seed, this.limits.setupMs));
+  }
+
+  async peaks(): Promise<NonNullable<TimeResult['peaks']>> {
+    const { json } = await this.ask('peaks', '', 2 * this.limits.setupMs);
+    const peaks = record(json.peaks, 'peaks');
+    return {
+      readBytesPerS: requiredNumber(peaks, 'readBytesPerS', 'peaks'),
+      writeBytesPerS: requiredNumber(peaks, 'writeBytesPerS', 'peaks'),
+      copyBytesPerS: requiredNumber(peaks, 'copyBytesPerS', 'peaks'),
+      fp32FlopsPerS: requiredNumber(peaks, 'fp32FlopsPerS', 'peaks'),
+      emptySpanNs: requiredNumber(peaks, 'emptySpanNs', 'peaks'),
+    };
+  }
+
+  /** Total of all calls, ms. */
+  async burst(arm: string, warmups: number, calls: number): Promise<number> {
+    const limit = this.limits.callMs * 3;
+    const { json } = await this.ask('burst', `${arm} ${warmups} ${calls}`, limit);
+    const cuda = typeof json.cuda === 'string' ? json.cuda : null;
+    if (cuda) throw new PeerFault('refused', 'burst', cuda, 'cuda');
+    return requiredNumber(json, 'totalMs', 'burst');
+  }
+
+  async clocks(): Promise<ClocksReply> {
+    const { json } = await this.ask('clocks', '', this.limits.setupMs);
+    return {
+      smMHz: optionalNumber(json, 'smMHz'),
+      memMHz: optionalNumber(json, 'memMHz'),
+      foreign: list(json.foreign).map((f) => ({ pid: Number(f.pid), name: String(f.name ?? '') })),
+    };
+  }
+
+  quit(graceMs?: number): Promise<ChildExit | null> {
+    return this.peer.quit(graceMs);
+  }
+
+  /** Kills it; null = it is still there (stuck in the driver). */
+  end(): Promise<ChildExit | null> {
+    return this.peer.end();
+  }
+
+  kill(): void {
+    this.peer.kill();
+  }
+
+  /**
+   * Ends the process after a failure and says whose fault it was: Stopped, CandidateFault or EnvironmentFault to throw.
+   * Other errors than PeerFault come back as they are. `where` names arm and problem of the call under way.
+   */
+  async faultOf(cause: unknown, where: Where): Promise<unknown> {
+    if (!(cause instanceof PeerFault)) {
+      await this.end();
+      return cause;
+    }
+    const ended = cause.kind === 'closed' ? await this.peer.ending(3_000) : null;
+    const exit = ended ?? (await this.end());
+    await this.end();
+    if (this.scope.stopped) return new Stopped(this.scope.stopped);
+    if (exit === null)
+      return new EnvironmentFault(
+        'env.gpu-lost',
+        'A process that hung in a GPU call cannot be killed: the driver does not let go of it.',
+        'Look into the kernel log for Xid messages; reset the GPU or restart the machine.',
+      );
+    const fault = this.tainted ? candidateFault(cause, exit, where) : environmentOf(cause, exit, 'runner');
+    if (fault instanceof CandidateFault && fault.hung) this.scope.gpuInDoubt = true;
+    return fault;
+  }
+
+  private ask(command: string, tail: string, limitMs: number, blob?: Buffer): Promise<Reply> {
+    return this.peer.request(command, tail, limitMs, blob);
+  }
+}
+
+/**
+ * Starts a runner, lets it initialise the GPU and load the shim. No candidate is in it yet, so every failure is an EnvironmentFault.
+ */
+export async function startRunner(scope: Scope, files: RunnerFiles, wrapping?: Wrapping): Promise<Runner> {
+  if (scope.stopped) throw new Stopped(scope.stopped);
+  const limits = { ...defaultLimits, ...wrapping?.limits };
+  limits.callMs = Math.min(limits.callMs, scope.ctx.limits.wallMs / 3);
+  let peer: Peer;
+  try {
+    peer = await startPeer(
+      scope,
+      (socket) => [...(wrapping?.before ?? []), `./${files.runner}`, socket],
+      { sandbox: true, gpu: true, ...wrapping?.options },
+      wrapping?.onStart,
+    );
+  } catch (cause) {
+    if (scope.stopped) throw new Stopped(scope.stopped);
+    throw cause instanceof StartFault ? environmentOf(cause.fault, cause.exit, 'runner') : cause;
+  }
+  try {
+    const { json } = await peer.request('hello', '', limits.setupMs);
+    const gpu = json.gpu === null ? null : gpuInfoSchema.safeParse(json.gpu);
+    if (gpu && !gpu.success)
+      throw new PeerFault('protocol', 'hello', `the runner describes no GPU: ${gpu.error.message}`);
+    await peer.request('shim', files.shim, limits.setupMs);
+    scope.gpuInDoubt = false;
+    return new Runner(scope, peer, limits, gpu ? gpu.data : null, optionalNumber(json, 'pid') ?? 0);
+  } catch (cause) {
+    const ended = cause instanceof PeerFault && cause.kind === 'closed' ? await peer.ending(3_000) : null;
+    const exit = ended ?? (await peer.end());
+    if (scope.stopped) throw new Stopped(scope.stopped);
+    throw cause instanceof PeerFault ? environmentOf(cause, exit, 'runner') : cause;
+  }
+}
+
+/* ------------------------------------------------- replies: the process that writes them may lie, so every field is looked at */
+
+function record(value: unknown, command: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) throw new PeerFault('protocol', command, `no object in ${command}`);
+  return value as Record<string, unknown>;
+}
+
+const list = (value: unknown): Record<string, unknown>[] =>
+  Array.isArray(value) ? value.filter((v) => typeof v === 'object' && v !== null) : [];
+
+function optionalNumber(json: Readonly<Record<string, unknown>>, key: string): number | null {
+  const value = json[key];
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+function requiredNumber(json: Readonly<Record<string, unknown>>, key: string, command: string): number {
+  const value = optionalNumber(json, key);
+  if (value === null) throw new PeerFault('protocol', command, `no number "${key}" in the answer to ${command}`);
+  return value;
+}
+
+function numbers(value: unknown): number[] | undefined {
+  return Array.isArray(value) && value.every((v) => typeof v === 'number') ? value : undefined;
+}
+
+function activityGroup(json: Record<string, unknown>): ActivityGroup {
+  const kind = json.kind;
+  if (kind !== 'kernel' && kind !== 'memcpy' && kind !== 'memset')
+    throw new PeerFault('protocol', 'call', 'a GPU activity of unknown kind');
+  return {
+    kind,
+    name: String(json.name ?? '').slice(0, 500),
+    n: requiredNumber(json, 'n', 'call'),
+    ns: requiredNumber(json, 'ns', 'call'),
+    grid: numbers(json.grid),
+    block: numbers(json.block),
+    regs: optionalNumber(json, 'regs') ?? undefined,
+    shs: optionalNumber(json, 'shs') ?? undefined,
+    shd: optionalNumber(json, 'shd') ?? undefined,
+  };
+}
+
+function callReply({ json }: Reply): CallReply {
+  const threads = numbers(json.threads);
+  return {
+    wrapperNs: optionalNumber(json, 'wrapperNs'),
+    spanNs: optionalNumber(json, 'spanNs'),
+    eventNs: optionalNumber(json, 'eventNs'),
+    late: optionalNumber(json, 'late') ?? 0,
+    dropped: optionalNumber(json, 'dropped') ?? 0,
+    acts: Array.isArray(json.acts) && json.acts.length > 0 ? list(json.acts).map(activityGroup) : [],
+    threads: threads && threads.length === 2 ? [threads[0] as number, threads[1] as number] : null,
+    cuda: typeof json.cuda === 'string' ? json.cuda : null,
+  };
+}
+
+function checkReply({ json }: Reply): CheckReply {
+  const name = (v: unknown): number | string => (typeof v === 'number' ? v : String(v));
+  if (!Array.isArray(json.guards) || !Array.isArray(json.inputs))
+    throw new PeerFault('protocol', 'check', 'an incomplete answer to check');
+  return {
+    guards: list(json.guards).map((g) => ({
+      buf: name(g.buf),
+      side: String(g.side),
+      offset: requiredNumber(g, 'offset', 'check'),
+    })),
+    inputs: list(json.inputs).map((i) => ({
+      buf: name(i.buf),
+      mismatches: requiredNumber(i, 'mismatches', 'check'),
+      first: requiredNumber(i, 'first', 'check'),
+    })),
+  };
+}

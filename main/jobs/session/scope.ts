@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SessionContext } from '../context.ts';
+
+/** What ends a session before its time. */
+export type Stop = 'deadline' | 'cancelled';
+
+/** Unwinds a session that was stopped. */
+export class Stopped extends Error {
+  readonly why: Stop;
+  constructor(why: Stop) {
+    super(`stopped: ${why}`);
+    this.name = 'Stopped';
+    this.why = why;
+  }
+}
+
+export interface Closable {
+  /** Kills at once; never throws. */
+  kill(): void;
+}
+
+/**
+ * Everything a session has to give back: processes, sockets, dump files; and its two ways of being ended from outside.
+ * When it is stopped, the processes die, so whatever waits for them fails at once.
+ */
+export class Scope {
+  readonly ctx: SessionContext;
+  /** A process hung in a GPU call and was killed; cleared by the next one that initialises the GPU. */
+  gpuInDoubt = false;
+  private readonly deadline: number;
+  private readonly open = new Set<Closable>();
+  private readonly files = new Set<string>();
+  private readonly timer: NodeJS.Timeout;
+  private readonly onAbort = (): void => this.stop('cancelled');
+  private why: Stop | null = null;
+
+  constructor(ctx: SessionContext) {
+    this.ctx = ctx;
+    this.deadline = performance.now() + ctx.limits.wallMs;
+    this.timer = setTimeout(() => this.stop('deadline'), ctx.limits.wallMs);
+    ctx.signal?.addEventListener('abort', this.onAbort, { once: true });
+    if (ctx.signal?.aborted) this.stop('cancelled');
+  }
+
+  get stopped(): Stop | null {
+    return this.why;
+  }
+
+  /** Time left for a child, ms, at least 1. */
+  remainingMs(): number {
+    return Math.max(1, Math.ceil(this.deadline - performance.now()));
+  }
+
+  add(item: Closable): void {
+    this.open.add(item);
+    if (this.why) item.kill();
+  }
+
+  drop(item: Closable): void {
+    this.open.delete(item);
+  }
+
+  /** A name in scratch that nobody can guess, removed when the session ends. */
+  newFile(prefix: string): string {
+    const name = `${prefix}-${randomBytes(6).toString('hex')}`;
+    this.files.add(name);
+    return name;
+  }
+
+  path(name: string): string {
+    return join(this.ctx.scratch, name);
+  }
+
+  async remove(name: string): Promise<void> {
+    this.files.delete(name);
+    await rm(this.path(name), { force: true, recursive: true }).catch(() => undefined);
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.timer);
+    this.ctx.signal?.removeEventListener('abort', this.onAbort);
+    for (const item of this.open) item.kill();
+    this.open.clear();
+    await Promise.all([...this.files].map((name) => this.remove(name)));
+  }
+
+  private stop(why: Stop): void {
+    if (this.why) return;
+    this.why = why;
+    for (const item of this.open) item.kill();
+  }
+}

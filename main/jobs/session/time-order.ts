@@ -1,0 +1,47 @@
+import { type ArmId, armIds } from '../../contract/index.ts';
+
+/** One call of a block: which arm, and which of the block's two contents. */
+export interface Slot {
+  readonly arm: ArmId;
+  readonly half: 0 | 1;
+  readonly content: 0 | 1;
+}
+
+/**
+ * Calls of one block, forth and back: O B C · C B O. Contents alternate from call to call, so that every arm sees both contents once
+ * (slots i and 2k-1-i have different parity) and no two calls running, also across blocks with their own contents, see the same.
+ */
+export function blockOrder(arms: readonly ArmId[]): Slot[] {
+  const there = [...arms].sort((a, b) => rank(a) - rank(b));
+  const back = [...there].reverse();
+  return [...there, ...back].map((arm, i) => ({
+    arm,
+    half: i < there.length ? 0 : 1,
+    content: (i % 2) as 0 | 1,
+  }));
+}
+
+const rank = (arm: ArmId): number => armIds.indexOf(arm);
+
+export type ProcessKind = 'full' | 'solo';
+
+/** Processes one after another, the solo ones spread evenly among the full ones. */
+export function processOrder(full: number, solo: number): ProcessKind[] {
+  const at = (kind: ProcessKind, count: number) =>
+    Array.from({ length: count }, (_, i) => ({ kind, key: (i + 0.5) / count }));
+  return [...at('full', full), ...at('solo', solo)].sort((a, b) => a.key - b.key).map((p) => p.kind);
+}
+
+/**
+ * Number of blocks of one problem: what fits the budget when each call costs what origin's took (its preparation included),
+ * within the plan's bounds.
+ * @param cycleNs preparation and call of origin, ns, measured before any candidate was loaded
+ */
+export function blockCount(
+  cycleNs: number,
+  arms: number,
+  limits: { readonly min: number; readonly max: number; readonly budgetMs: number },
+): number {
+  const fits = Math.floor((limits.budgetMs * 1e6) / (2 * arms * Math.max(cycleNs, 1)));
+  return Math.max(limits.min, Math.min(limits.max, fits));
+}

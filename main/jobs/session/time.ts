@@ -1,0 +1,188 @@
+import { deriveRoot, Prng } from '../../base/random.ts';
+import type { ArmId, TimePlan, TimeResult } from '../../contract/index.ts';
+import { Activities } from './activities.ts';
+import type { Where } from './classify.ts';
+import { DumpBudget, type Dumped, judgeDump } from './dumps.ts';
+import { ForeignWatch } from './foreign.ts';
+import { Incidents } from './incidents.ts';
+import { type Judge, startJudge } from './judge.ts';
+import { type Runner, startRunner } from './runner.ts';
+import type { Scope } from './scope.ts';
+import { estimateR, smallestStep } from './time-estimate.ts';
+import { blockCount, type ProcessKind, processOrder } from './time-order.ts';
+import { runPass } from './time-pass.ts';
+import { VoidCount } from './time-valid.ts';
+import { WholeDraw } from './time-whole.ts';
+import { failOnCudaError } from './verify.ts';
+
+/** Calls of origin from which its time is taken; the first one, cold, does not count. */
+const CALIBRATION_CALLS = 4;
+
+export const emptyTime = (plan: TimePlan): TimeResult => ({
+  mode: 'time',
+  phase: plan.phase,
+  gpu: null,
+  samples: [],
+  timerStepNs: 0,
+  peaks: null,
+  activities: [],
+  whole: [],
+  sampledChecks: 0,
+  incidents: [],
+  voided: 0,
+  nominated: null,
+  pointR: null,
+});
+
+/** What the passes of a time session share. */
+export class TimeRoom {
+  readonly plan: TimePlan;
+  readonly scope: Scope;
+  readonly judge: Judge;
+  readonly out: TimeResult;
+  readonly incidents = new Incidents();
+  readonly activities = new Activities();
+  readonly voids = new VoidCount();
+  readonly budget: DumpBudget;
+  readonly foreign: ForeignWatch;
+  readonly random: Prng;
+  readonly whole: WholeDraw;
+  readonly clocks = { smMHz: [] as number[], memMHz: [] as number[] };
+  /** Dumped calls that the judge has not been given yet. */
+  readonly dumps: { arm: ArmId; problem: number; dump: Dumped }[] = [];
+  readonly processes: number;
+  /** Blocks per problem; fixed once, from origin alone. */
+  blocks: number[] | null = null;
+  stepNs: number | null = null;
+  /** Arm and problem of the request under way, for the blame. */
+  where: Where = {};
+
+  constructor(plan: TimePlan, scope: Scope, judge: Judge, out: TimeResult) {
+    this.plan = plan;
+    this.scope = scope;
+    this.judge = judge;
+    this.out = out;
+    this.processes = plan.processes + plan.soloProcesses;
+    this.budget = new DumpBudget(scope.ctx.limits.memoryMiB);
+    this.foreign = new ForeignWatch(plan.runner);
+    this.random = new Prng(deriveRoot(scope.ctx.seed, 'positions'));
+    this.whole = new WholeDraw(new Prng(deriveRoot(scope.ctx.seed, 'whole')));
+  }
+
+  /** Gives the judge all dumps that wait; their comparisons land in the result. */
+  judgeDumps(): void {
+    for (const { arm, problem, dump } of this.dumps.splice(0))
+      this.judge.later(
+        judgeDump(this.scope, this.judge, this.budget, dump).then((outputs) => {
+          this.out.whole.push({ arm, problem, outputs });
+        }),
+      );
+  }
+}
+
+/**
+ * Times the arms (section 4.4 of the design): several processes one after another, solo ones (origin without any candidate) between them;
+ * in each a wrapper pass over all problems, then a span pass. Every timed call is checked at random positions, one per arm and problem whole.
+ */
+export async function time(plan: TimePlan, scope: Scope, out: TimeResult): Promise<void> {
+  const judge = await startJudge(scope, plan.judge);
+  const room = new TimeRoom(plan, scope, judge, out);
+  try {
+    for (const [index, kind] of processOrder(plan.processes, plan.soloProcesses).entries())
+      await runProcess(room, index, kind);
+    await judge.drain();
+    await judge.quit();
+    for (const incident of room.voids.verdict()) room.incidents.add(incident);
+  } finally {
+    finish(room);
+  }
+}
+
+function finish(room: TimeRoom): void {
+  const { plan, out, incidents } = room;
+  const hasCandidate = plan.arms.some((a) => a.id === 'C');
+  out.incidents.push(...incidents.list());
+  out.activities = room.activities.list();
+  out.voided = room.voids.voided;
+  out.whole.sort((a, b) => a.problem - b.problem || a.arm.localeCompare(b.arm));
+  if (room.clocks.smMHz.length > 0) out.clocks = room.clocks;
+  out.timerStepNs = room.stepNs ?? smallestStep(spansOf(out)) ?? 0;
+  out.pointR = hasCandidate ? estimateR(out.samples, plan.weights) : null;
+}
+
+const spansOf = (out: TimeResult): number[] =>
+  out.samples
+    .filter((set) => set.quantity === 'span')
+    .flatMap((set) => Object.values(set.arms).flat())
+    .filter((v) => v !== null);
+
+/** Whether the candidate earns a confirming measurement. Only for sessions that ran to their end. */
+export function nominate(plan: TimePlan, out: TimeResult): void {
+  if (plan.phase !== 'nominate' || !plan.arms.some((a) => a.id === 'C')) return;
+  const spoiled = out.incidents.some((i) => i.arm === undefined || i.arm === 'C');
+  out.nominated = !spoiled && out.pointR !== null && out.pointR > plan.nominateAbove;
+}
+
+async function runProcess(room: TimeRoom, index: number, kind: ProcessKind): Promise<void> {
+  const { plan, out } = room;
+  const runner = await startRunner(room.scope, plan);
+  try {
+    out.gpu ??= runner.gpu;
+    room.where = {};
+    if (runner.gpu && !out.peaks && (kind === 'solo' || plan.soloProcesses === 0)) out.peaks = await runner.peaks();
+    await loadArms(room, runner, kind);
+    await room.judge.drain();
+    await runPasses(room, runner, index, kind);
+    await runner.quit();
+  } catch (cause) {
+    throw await runner.faultOf(cause, room.where);
+  }
+  room.judgeDumps();
+}
+
+/** Origin first; before anything else is loaded, its time fixes the number of blocks. */
+async function loadArms(room: TimeRoom, runner: Runner, kind: ProcessKind): Promise<void> {
+  const [origin, ...others] = [...room.plan.arms].sort((a, b) => Number(b.id === 'O') - Number(a.id === 'O'));
+  if (!origin) return;
+  room.where = { arm: origin.id };
+  await runner.load(origin);
+  if (!room.blocks) await calibrate(room, runner, origin.id);
+  if (kind === 'solo') return;
+  for (const arm of others) {
+    room.where = { arm: arm.id };
+    await runner.load(arm);
+  }
+}
+
+async function calibrate(room: TimeRoom, runner: Runner, origin: ArmId): Promise<void> {
+  const { plan } = room;
+  const blocks: number[] = [];
+  for (const [index, problem] of plan.problems.entries()) {
+    room.where = { arm: origin, problem: problem.id };
+    await runner.problem(problem);
+    let cycleNs = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < CALIBRATION_CALLS; i++) {
+      const start = performance.now();
+      const prepared = runner.prepare(room.random.u32().toString(16).padStart(16, '0'), plan.flush);
+      const called = runner.call(origin, 'wrapper');
+      await prepared;
+      failOnCudaError(await called, room.where);
+      if (i > 0) cycleNs = Math.min(cycleNs, (performance.now() - start) * 1e6);
+    }
+    blocks.push(blockCount(cycleNs, plan.arms.length, plan.blocks));
+    for (const arm of plan.arms) room.whole.expect(arm.id, index, plan.processes * 2 * 2 * (blocks[index] as number));
+  }
+  room.blocks = blocks;
+}
+
+async function runPasses(room: TimeRoom, runner: Runner, process: number, kind: ProcessKind): Promise<void> {
+  const arms: ArmId[] = kind === 'solo' ? ['O'] : room.plan.arms.map((a) => a.id);
+  await runPass(room, runner, { process, kind, quantity: 'wrapper', arms });
+  noteStep(room, await runner.cupti(true));
+  await runPass(room, runner, { process, kind, quantity: 'span', arms });
+  noteStep(room, await runner.cupti(false));
+}
+
+function noteStep(room: TimeRoom, step: number | null): void {
+  if (step !== null && (room.stepNs === null || step < room.stepNs)) room.stepNs = step;
+}

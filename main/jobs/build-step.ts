@@ -21,6 +21,8 @@ export interface BuildContext {
   /** null: never cached. */
   readonly cache: BuildCache | null;
   readonly gate: Gate;
+  /** true: builds said to be trusted are contained too (the job itself came from elsewhere). */
+  readonly containAll: boolean;
   readonly signal?: AbortSignal;
   /** Told of each process, before it can have ended. */
   readonly started: (handle: ChildHandle) => void;
@@ -60,12 +62,14 @@ export async function runBuild(step: BuildStep, context: BuildContext): Promise<
     const fault = await adoptAll(step, work, folder);
     if (fault === null) return done({ ...empty, ...cached, status: 'ok', exitCode: 0, cached: true });
   }
-  const path = context.containment.buildPath(work, step.untrusted);
+  const path = context.containment.buildPath(work, isContained(step, context));
   const argv = symbolic.value.map((arg) => arg.replaceAll('{scratch}', path));
   const command = argv.join(' ');
   const { exit, verdict } = await compile(step, argv, work, command, context);
   if (exit.ended === 'abort' || exit.ended === 'kill') throw cancelled();
-  const said = step.untrusted ? filtered(exit, work, context) : { stdout: exit.stdout, stderr: exit.stderr };
+  const said = isContained(step, context)
+    ? filtered(exit, work, context)
+    : { stdout: exit.stdout, stderr: exit.stderr };
   const result = { ...empty, ...verdict, exitCode: exit.exitCode, signal: exit.signal, command, ...said };
   if (verdict.status !== 'ok') return done(result);
   const unmade = await missing(step, work);
@@ -79,6 +83,8 @@ export async function runBuild(step: BuildStep, context: BuildContext): Promise<
   await adoptAll(step, work, folder);
   return done(result);
 }
+
+const isContained = (step: BuildStep, context: BuildContext): boolean => step.untrusted || context.containAll;
 
 const cancelled = (): AppFailure => new AppFailure({ code: 'cancelled', message: 'Cancelled.' });
 
@@ -94,12 +100,12 @@ async function compile(
     if (context.signal?.aborted) throw cancelled();
     const handle = context.containment.start(argv, {
       scratch: work,
-      sandbox: step.untrusted,
+      sandbox: isContained(step, context),
       gpu: false,
       profiling: false,
       protect: [],
       aliasWritable: true,
-      env: step.untrusted ? candidateEnv(context.tools, join(work, tmpName)) : context.tools.env,
+      env: isContained(step, context) ? candidateEnv(context.tools, join(work, tmpName)) : context.tools.env,
       wallMs: step.limits.wallMs,
       memoryMiB: step.limits.memoryMiB,
       outputBytes: step.limits.outputBytes,

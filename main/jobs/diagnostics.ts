@@ -11,7 +11,7 @@ export const maskedPath = '[path outside the job]';
 export const removedMark = '[lines about files outside the job were removed]';
 
 /** Path at the start of a diagnostic: "a.cu:3:5: …", "a.cu(3): …", "In file included from a.cu:3", "    from b.h:1". */
-const header = /^(?:In file included from |\s+from |\s*included from )?((?:[A-Za-z]:)?[^\s:()|"'<>]+)[:(]\d+/;
+const header = /^(?:In file included from | {17}from )?((?:[A-Za-z]:)?[^\s:()|"'<>]+)[:(]\d+/;
 /** Lines by a tool itself, not about a source file. */
 const toolLine = /^(?:ptxas|nvlink|nvcc|fatbinary|cicc|collect2|cc1plus|g\+\+|gcc|clang|\/usr\/bin\/ld|ld)\b/;
 /** A message without a place, such as "fatal error: …". */
@@ -57,6 +57,8 @@ function isAllowed(file: string, scope: DiagnosticScope): boolean {
 
 function maskPaths(line: string, scope: DiagnosticScope): string {
   return line
-    .replace(absolutePath, (whole, before: string, path: string) => (isAllowed(path, scope) ? whole : before + maskedPath))
+    .replace(absolutePath, (whole, before: string, path: string) =>
+      isAllowed(path, scope) ? whole : before + maskedPath,
+    )
     .replace(/(^|[\s"'`(])(?:[A-Za-z0-9_.-]+\/)*\.\.\/[^\s"'`):]*/g, `$1${maskedPath}`);
 }

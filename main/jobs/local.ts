@@ -29,6 +29,8 @@ import { type RunSession, runSessionStep } from './session-step.ts';
 export interface LocalSettings {
   /** true: refuse to build or run untrusted code where no sandbox works. Default false: it runs, and the result says "none". */
   readonly requireSandbox?: boolean;
+  /** true: nothing of a job is trusted, not even its harness: all builds and session processes are contained (bundles from elsewhere). */
+  readonly containAll?: boolean;
   /** Builds at once; default: the number of processors. */
   readonly parallelBuilds?: number;
   /** Folder of the build cache; default cacheDir()/builds; null: no cache. */
@@ -206,7 +208,9 @@ class Execution {
     };
     if (step.kind === 'build') {
       const { tools, folder, containment, cache, gate } = this.shared;
-      return runBuild(step, { job: this.job, tools, folder, containment, cache, gate, signal: this.signal, started });
+      const containAll = this.settings().containAll ?? false;
+      const signal = this.signal;
+      return runBuild(step, { job: this.job, tools, folder, containment, cache, gate, containAll, signal, started });
     }
     const { tools, folder, containment, gate, runSession } = this.shared;
     const run = await this.shared.sessions.run(() =>
@@ -219,6 +223,7 @@ class Execution {
         rootSeed: this.options.rootSeed,
         position: this.options.position,
         lockDir: this.settings().lockDir,
+        containAll: this.settings().containAll ?? false,
         signal: this.signal,
         started,
         note,

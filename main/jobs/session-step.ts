@@ -21,6 +21,8 @@ export interface SessionStepContext {
   readonly rootSeed: string;
   readonly position: string;
   readonly lockDir?: string;
+  /** true: every process of the session is contained, the judge too (the job itself came from elsewhere). */
+  readonly containAll: boolean;
   readonly signal?: AbortSignal;
   readonly started: (handle: ChildHandle) => void;
   readonly note: (note: string) => void;
@@ -100,7 +102,7 @@ function makeContext(step: SessionStep, scratch: string, context: SessionStepCon
   const start = (argv: readonly string[], options: StartOptions): ChildHandle => {
     const handle = context.containment.start(argv, {
       scratch,
-      sandbox: options.sandbox,
+      sandbox: options.sandbox || context.containAll,
       gpu: options.gpu,
       profiling: options.profiling ?? (tools.ncu !== null && argv[0] === tools.ncu),
       protect,

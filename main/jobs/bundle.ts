@@ -1,0 +1,80 @@
+import { mkdir, rename } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import {
+  AppFailure,
+  type ExecuteOptions,
+  type ExecuteOutcome,
+  type Executor,
+  FORMAT,
+  type JobBundle,
+  unwrap,
+} from '../contract/index.ts';
+import { type BundleRequest, bundleName, readBundle, readResult, writeBundle } from './bundle-folder.ts';
+import { checkBundle, jobHash } from './bundle-hash.ts';
+
+export interface BundleSettings {
+  /** Folder under which the bundle folders of this run are made. */
+  readonly root: string;
+  readonly programVersion: string;
+  /** How the user goes on, e.g. "cudamaster resume r-2026-…". */
+  readonly resumeCommand: string;
+}
+
+/**
+ * Hands jobs to someone else: writes a self-contained folder and parks; asked again for the same job (same job, position and seed),
+ * it takes the result that a worker left there. Runs nothing. Throws AppFailure `input.bundle`, `format.*`, `env.*`.
+ */
+export class BundleExecutor implements Executor {
+  readonly name = 'bundle' as const;
+  private readonly settings: BundleSettings;
+
+  constructor(settings: BundleSettings) {
+    this.settings = settings;
+  }
+
+  async execute(bundle: JobBundle, options: ExecuteOptions): Promise<ExecuteOutcome> {
+    if (options.signal?.aborted) throw new AppFailure({ code: 'cancelled', message: 'Cancelled.' });
+    unwrap(checkBundle(bundle));
+    const request = this.request(bundle, options);
+    const folder = resolve(join(this.settings.root, bundleName(request)));
+    await mkdir(this.settings.root, { recursive: true });
+    const result = await readResult(folder, request, bundle);
+    if (result) return { kind: 'done', result };
+    if (!(await isWhole(folder, request))) await writeBundle(folder, bundle, request);
+    const how = `Run "cudamaster worker ${folder}" on the GPU machine (copy the folder there, and back when result.json is in it), then: ${this.settings.resumeCommand}`;
+    return { kind: 'parked', waiting: { for: 'bundle', path: folder, how } };
+  }
+
+  /** Sets a wrong result aside, so that the next call parks again. Gives back where it went; null when there was none. */
+  static async setAside(folder: string): Promise<string | null> {
+    const aside = join(folder, `result.bad-${Date.now()}.json`);
+    return rename(join(folder, 'result.json'), aside).then(
+      () => aside,
+      () => null,
+    );
+  }
+
+  private request(bundle: JobBundle, options: ExecuteOptions): BundleRequest {
+    return {
+      format: 'cudamaster-bundle',
+      version: FORMAT.bundle,
+      jobVersion: FORMAT.job,
+      resultVersion: FORMAT.jobResult,
+      jobHash: jobHash(bundle.job),
+      rootSeed: options.rootSeed,
+      position: options.position,
+      label: bundle.job.label,
+      programVersion: this.settings.programVersion,
+    };
+  }
+}
+
+/** A folder that is there and intact is left as it is: someone may be copying it. */
+async function isWhole(folder: string, request: BundleRequest): Promise<boolean> {
+  try {
+    const found = await readBundle(folder);
+    return found.request.jobHash === request.jobHash && found.request.rootSeed === request.rootSeed;
+  } catch {
+    return false;
+  }
+}

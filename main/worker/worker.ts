@@ -1,0 +1,184 @@
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { toAppError } from '../base/fault.ts';
+import { withFileLock } from '../base/flock.ts';
+import { type AppError, AppFailure, exitCodeOf, type JobResult, type ToolPaths } from '../contract/index.ts';
+import { findBundles, type OpenedBundle, readBundle, readResult, writeResult } from '../jobs/bundle-folder.ts';
+import { LocalExecutor, type LocalSettings } from '../jobs/local.ts';
+import { selfTest } from './self-test.ts';
+
+declare const __CUDAMASTER_VERSION__: string | undefined;
+export const programVersion = typeof __CUDAMASTER_VERSION__ === 'string' ? __CUDAMASTER_VERSION__ : 'source';
+
+/** What a worker needs of the world; the command line and tests give their own. */
+export interface WorkerIo {
+  /** Result lines (with --json: JSON Lines and nothing else). */
+  out(line: string): void;
+  /** Progress and messages for people. */
+  err(line: string): void;
+  /** Finds the tools of this machine. */
+  tools(): Promise<ToolPaths>;
+  readonly signal?: AbortSignal;
+  readonly settings?: LocalSettings;
+}
+
+const usage = `worker [--json] [--again] [--trust] DIR...
+worker --self-test [--json]
+
+Runs job bundles (folders with request.json, or folders that hold such folders) on this machine and writes result.json into each.
+  --again      run bundles that have a result already
+  --trust      run them even where no sandbox works: their code then runs with your rights
+  --self-test  check compiler, sandbox and GPU of this machine
+Exit codes: 0 all done, 2 bad bundle or usage, 3 this machine cannot run them, 130 cancelled.`;
+
+interface Options {
+  readonly json: boolean;
+  readonly again: boolean;
+  readonly trust: boolean;
+  readonly selfTest: boolean;
+  readonly paths: readonly string[];
+}
+
+function parse(args: readonly string[]): Options | string {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        json: { type: 'boolean', default: false },
+        again: { type: 'boolean', default: false },
+        trust: { type: 'boolean', default: false },
+        'self-test': { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+    if (values.help) return usage;
+    return { ...values, selfTest: values['self-test'], paths: positionals };
+  } catch (fault) {
+    return `${fault instanceof Error ? fault.message : String(fault)}\n\n${usage}`;
+  }
+}
+
+interface Line {
+  readonly folder: string;
+  readonly state: 'done' | 'kept' | 'failed';
+  readonly steps?: readonly { readonly id: string; readonly status: string }[];
+  readonly error?: AppError;
+}
+
+/**
+ * `cudamaster worker`: runs bundles and writes their results. Several bundles: their builds overlap, their GPU sessions take turns.
+ * Finished bundles are kept unless --again. Gives back the process exit code; never throws.
+ */
+export async function runWorker(args: readonly string[], io: WorkerIo): Promise<number> {
+  const options = parse(args);
+  if (typeof options === 'string') {
+    const asked = args.includes('--help') || args.includes('-h');
+    (asked ? io.out : io.err)(options);
+    return asked ? 0 : exitCodeOf('usage');
+  }
+  if (!options.selfTest && options.paths.length === 0) {
+    io.err(usage);
+    return exitCodeOf('usage');
+  }
+  try {
+    if (options.selfTest) return await selfTest(await io.tools(), io, options.json);
+    const folders = new Set<string>();
+    for (const path of options.paths) for (const folder of await findBundles(resolve(path))) folders.add(folder);
+    return await runAll([...folders], options, io);
+  } catch (fault) {
+    return finish([], toAppError(fault), options, io);
+  }
+}
+
+async function runAll(folders: readonly string[], options: Options, io: WorkerIo): Promise<number> {
+  const executor = await prepare(options, io);
+  const lines = await Promise.all(
+    folders.map(async (folder): Promise<Line> => {
+      const line = await runOne(folder, executor, options, io).catch(
+        (fault: unknown): Line => ({ folder, state: 'failed', error: toAppError(fault) }),
+      );
+      report(line, options, io);
+      return line;
+    }),
+  );
+  return finish(lines, lines.find((line) => line.error)?.error ?? null, options, io);
+}
+
+async function prepare(options: Options, io: WorkerIo): Promise<LocalExecutor> {
+  const executor = new LocalExecutor(await io.tools(), { ...io.settings, containAll: true });
+  const containment = await executor.contain();
+  if (containment.level === 'none' && !options.trust)
+    throw new AppFailure({
+      code: 'trust.required',
+      message: `The bundles' code would run without a sandbox: ${containment.why}.`,
+      remedy: `${containment.remedy ?? ''} Or run it with your own rights: worker --trust`.trim(),
+    });
+  const { gpu, toolkit, driver } = await executor.machine();
+  io.err(
+    `${gpu ? `${gpu.name} (${gpu.uuid})` : 'no GPU'}, driver ${driver ?? 'none'}, CUDA toolkit ${toolkit ?? 'none'}, sandbox ${containment.level}`,
+  );
+  return executor;
+}
+
+async function runOne(folder: string, executor: LocalExecutor, options: Options, io: WorkerIo): Promise<Line> {
+  const opened = await readBundle(folder);
+  // Also proves, before hours of work, that the folder can be written.
+  return withFileLock(join(folder, 'worker.lock'), () => runLocked(opened, executor, options, io), {
+    signal: io.signal,
+    onWait: () => io.err(`${opened.request.label}: another worker has this bundle, waiting`),
+  });
+}
+
+async function runLocked(opened: OpenedBundle, executor: LocalExecutor, options: Options, io: WorkerIo): Promise<Line> {
+  const { folder, request, bundle } = opened;
+  if (!options.again && (await readResult(folder, request, bundle))) return { folder, state: 'kept' };
+  const outcome = await executor.execute(bundle, {
+    rootSeed: request.rootSeed,
+    position: request.position,
+    signal: io.signal,
+    onProgress: ({ step, index, count, note }) =>
+      io.err(`${request.label} [${index + 1}/${count}] ${step}${note ? `: ${note}` : ''}`),
+  });
+  if (outcome.kind !== 'done') throw new Error('the local executor does not park');
+  const fault = machineFault(outcome.result);
+  const steps = outcome.result.steps.map(({ id, status }) => ({ id, status }));
+  // A result that only says "this machine cannot" would end the run that waits for it: better mended and run again.
+  if (fault) return { folder, state: 'failed', steps, error: fault };
+  await writeResult(folder, request, outcome.result, programVersion);
+  return { folder, state: 'done', steps };
+}
+
+/** The machine's fault if that is all there is to say: a build could not run, or no session ended well and one could not run. */
+function machineFault(result: JobResult): AppError | null {
+  const sick = result.steps.filter((step) => step.status === 'environment');
+  const build = sick.find((step) => !step.session && step.command !== '' && !step.command.startsWith('session '));
+  const sessionsOk = result.steps.some((step) => step.session && step.status === 'ok');
+  const first = build ?? sick.find((step) => step.command === '') ?? (sessionsOk ? undefined : sick[0]);
+  if (!first) return null;
+  const { code = 'env.toolkit-broken', message = 'no reason given', remedy } = first.reason ?? {};
+  return { code: code as AppError['code'], message: `Step ${first.id}: ${message}`, remedy };
+}
+
+function report(line: Line, options: Options, io: WorkerIo): void {
+  if (options.json) io.out(JSON.stringify({ type: 'bundle', ...line }));
+  const steps = line.steps?.map((step) => `${step.id} ${step.status}`).join(', ');
+  const what = { done: 'result written', kept: 'has a result already (--again runs it anew)', failed: 'not done' };
+  io.err(`${line.folder}: ${what[line.state]}${steps ? ` (${steps})` : ''}`);
+  if (line.error) explain(line.error, io);
+}
+
+function explain(error: AppError, io: WorkerIo): void {
+  io.err(`  ${error.message}`);
+  if (error.remedy) io.err(`  What to do: ${error.remedy}`);
+  if (error.detail) io.err(`  ${error.detail}`);
+}
+
+function finish(lines: readonly Line[], error: AppError | null, options: Options, io: WorkerIo): number {
+  const count = (state: Line['state']): number => lines.filter((line) => line.state === state).length;
+  const value = { done: count('done'), kept: count('kept'), failed: count('failed') };
+  if (options.json) io.out(JSON.stringify(error ? { ok: false, error, value } : { ok: true, value }));
+  else if (lines.length > 0) io.out(`${value.done} done, ${value.kept} kept, ${value.failed} failed`);
+  if (error && lines.length === 0) explain(error, io);
+  return error ? exitCodeOf(error.code) : 0;
+}

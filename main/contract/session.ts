@@ -179,6 +179,8 @@ export const comparisonSchema = z.object({
   /** Largest |y-r| / limit, and RMS of the same; null when nothing finite was compared. */
   worst: z.number().nullable(),
   rms: z.number().nullable(),
+  /** The bound that rms must keep (the task's `rms`). */
+  rmsLimit: z.number().optional(),
   /** Largest and RMS error in ulp of the stored type at |r|. */
   maxUlp: z.number().nullable(),
   rmsUlp: z.number().nullable(),
@@ -186,7 +188,12 @@ export const comparisonSchema = z.object({
   poisonLeft: z.number().int(),
   /** First wrong elements. Values as JSON numbers or "nan" / "inf" / "-inf". */
   first: z.array(
-    z.object({ index: z.number().int(), got: z.union([z.number(), z.string()]), want: z.number(), limit: z.number() }),
+    z.object({
+      index: z.number().int(),
+      got: z.union([z.number(), z.string()]),
+      want: z.union([z.number(), z.string()]),
+      limit: z.number(),
+    }),
   ),
   /** Last wrong index and the commonest stride between wrong ones (0 = none): pattern for the digest. */
   lastBad: z.number().int().nullable(),

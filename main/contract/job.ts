@@ -36,6 +36,8 @@ export const sessionStepSchema = z.object({
   kind: z.literal('session'),
   id: z.string(),
   needs: z.array(z.string()).default([]),
+  /** Runs only if the named earlier verify session found nothing wrong: a wrong candidate is not timed. */
+  ifVerified: z.string().optional(),
   /** Runs only if the named earlier session nominated its candidate (time sessions). */
   ifNominated: z.string().optional(),
   plan: sessionPlanSchema,

@@ -129,9 +129,18 @@ function builds(input: EvaluationInput, arms: Arms): { files: Map<string, string
 
 const programs = { runner: made.runner, judge: made.judge, shim: made.shim };
 
+/** Every session after verification runs only if that found the results right. */
 function session(id: string, needs: string[], plan: SessionPlan, ifNominated?: string): SessionStep {
   const limits = defaults.limits[plan.mode as 'verify' | 'time' | 'sanitize' | 'profile'];
-  return { kind: 'session', id, needs, ...(ifNominated === undefined ? {} : { ifNominated }), plan, limits };
+  return {
+    kind: 'session',
+    id,
+    needs,
+    ...(id === stepIds.verify ? {} : { ifVerified: stepIds.verify }),
+    ...(ifNominated === undefined ? {} : { ifNominated }),
+    plan,
+    limits,
+  };
 }
 
 type Phase = 'nominate' | 'confirm';

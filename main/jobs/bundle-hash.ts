@@ -39,7 +39,8 @@ function checkSteps(job: Job): Result<Job> {
   for (const step of job.steps) {
     if (!/^[A-Za-z0-9_.+-]{1,80}$/.test(step.id)) return say(`the step id ${JSON.stringify(step.id)} is not plain.`);
     if (seen.has(step.id)) return say(`two steps are called ${step.id}.`);
-    for (const need of [...step.needs, ...('ifNominated' in step && step.ifNominated ? [step.ifNominated] : [])])
+    const gates = step.kind === 'session' ? [step.ifVerified, step.ifNominated].filter((id) => id !== undefined) : [];
+    for (const need of [...step.needs, ...gates])
       if (!seen.has(need)) return say(`step ${step.id} needs ${need}, which is no earlier step.`);
     for (const name of namesOf(step)) {
       const wrong = badName(name);

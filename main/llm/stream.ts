@@ -1,0 +1,64 @@
+import type { ChatReply, Usage } from '../contract/index.ts';
+
+/** What a streamed answer has come to so far. */
+export interface Assembled {
+  text: string;
+  reasoning: string;
+  finish: ChatReply['finish'] | null;
+  filtered: boolean;
+  usage: Usage;
+  model: string | null;
+}
+
+export const emptyAnswer = (): Assembled => ({
+  text: '',
+  reasoning: '',
+  finish: null,
+  filtered: false,
+  usage: { promptTokens: null, completionTokens: null },
+  model: null,
+});
+
+const record = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+const count = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : null;
+
+/**
+ * Takes one chunk in; gives back the new text. Tolerates what gateways send: null, no `choices`, empty `choices`,
+ * `usage: null`, a whole `message` instead of a `delta`.
+ */
+export function takeChunk(answer: Assembled, chunk: unknown): string {
+  const c = record(chunk);
+  if (typeof c.model === 'string' && c.model !== '') answer.model = c.model;
+  const usage = record(c.usage);
+  const prompt = count(usage.prompt_tokens);
+  const completion = count(usage.completion_tokens);
+  if (prompt !== null || completion !== null)
+    answer.usage = {
+      promptTokens: prompt ?? answer.usage.promptTokens,
+      completionTokens: completion ?? answer.usage.completionTokens,
+    };
+  const choice = record(Array.isArray(c.choices) ? c.choices[0] : undefined);
+  const delta = record(choice.delta ?? choice.message);
+  const thought = delta.reasoning_content ?? delta.reasoning;
+  if (typeof thought === 'string') answer.reasoning += thought;
+  const text = typeof delta.content === 'string' ? delta.content : '';
+  answer.text += text;
+  const finish = choice.finish_reason;
+  if (typeof finish === 'string' && finish !== '') {
+    answer.finish = finish === 'stop' || finish === 'length' ? finish : 'other';
+    if (finish === 'content_filter') answer.filtered = true;
+  }
+  return text;
+}
+
+/** Characters a token may stand for at the very most in prompts such as ours; code has three to four. */
+const charsPerTokenAtMost = 8;
+
+/** Ollama cuts long prompts silently: it then counts far fewer tokens than the text can have. */
+export function truncationWarning(promptChars: number, usage: Usage): string | null {
+  const counted = usage.promptTokens;
+  if (counted === null || promptChars < 2000 || counted >= promptChars / charsPerTokenAtMost) return null;
+  return `The server counted ${counted} prompt tokens for ${promptChars} characters: it seems to have cut the prompt. With Ollama, give the model a longer context (num_ctx).`;
+}

@@ -2,6 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { resourceRoot } from '../base/paths.ts';
 import type { BuildStep } from '../contract/index.ts';
+import {
+  type ArmFiles,
+  armCompileArgs,
+  type CompileLine,
+  judgeCompileArgs,
+  runnerCompileArgs,
+  shimCompileArgs,
+  type Variant,
+} from '../jobs/session/shim.ts';
 import { defaults } from './defaults.ts';
 
 /** Programs and libraries of a job, relative to scratch. */
@@ -31,84 +40,37 @@ export function harnessFiles(): ReadonlyMap<string, string> {
   return new Map(names.sort().map((name) => [name, readFileSync(join(dir, name), 'utf8')]));
 }
 
-const has = (args: readonly string[], pattern: RegExp): boolean => args.some((arg) => pattern.test(arg));
-
-/**
- * nvcc arguments of one version: a shared library that exports the wrapper only. The version's own arguments come first; ours
- * fill in what it leaves open, since nvcc refuses an option given twice.
- */
-export function libraryArgs(source: string, map: string, output: string, own: readonly string[]): string[] {
-  return [
-    ...own,
-    ...(has(own, /^-?-O\d$/) ? [] : ['-O3']),
-    ...(has(own, /^-?-std=/) ? [] : ['-std=c++17']),
-    ...(has(own, /^-?-(lineinfo|generate-line-info)$/) ? [] : ['-lineinfo']),
-    ...(has(own, /^-Xptxas=-v$/) ? [] : ['-Xptxas=-v']),
-    '-arch={arch}',
-    '-shared',
-    '-cudart=shared',
-    '-Xcompiler=-fPIC',
-    `-Xlinker=--version-script=${map}`,
-    '-o',
-    output,
-    source,
-  ];
-}
-
-/** A build step of a version (origin, best, candidate). */
-export function libraryStep(
-  id: string,
-  files: { readonly source: string; readonly map: string; readonly output: string },
-  own: readonly string[],
-  untrusted: boolean,
-): BuildStep {
+function buildStep(id: string, line: CompileLine, inputs: readonly string[], untrusted: boolean): BuildStep {
   return {
     kind: 'build',
     id,
     needs: [],
-    tool: 'nvcc',
-    args: libraryArgs(files.source, files.map, files.output, own),
-    inputs: [files.source, files.map],
-    outputs: [files.output],
+    tool: line.tool,
+    args: line.args,
+    inputs: [...inputs],
+    outputs: [line.output],
     untrusted,
     limits: defaults.limits.build,
   };
 }
 
+/** A build step of a version (origin, best, candidate): a shared library that exports the wrapper only. */
+export const libraryStep = (
+  id: string,
+  variant: Variant,
+  files: ArmFiles,
+  own: readonly string[],
+  untrusted: boolean,
+): BuildStep => buildStep(id, armCompileArgs(variant, files, own), [files.source, files.versionScript], untrusted);
+
 /** Runner, judge and shim: trusted, without candidate code. `headers`: names of the harness's headers. */
-export function harnessSteps(headers: readonly string[]): BuildStep[] {
-  const step = (id: string, tool: BuildStep['tool'], args: string[], inputs: string[], output: string): BuildStep => ({
-    kind: 'build',
-    id,
-    needs: [],
-    tool,
-    args: [...args, '-o', output],
-    inputs,
-    outputs: [output],
-    untrusted: false,
-    limits: defaults.limits.build,
-  });
-  return [
-    step(
-      buildIds.runner,
-      'nvcc',
-      ['-O2', '-std=c++17', '-arch={arch}', '-cudart=shared', '-Xcompiler=-pthread', 'runner.cu', '-ldl'],
-      ['runner.cu', ...headers],
-      made.runner,
-    ),
-    step(
-      buildIds.judge,
-      'cxx',
-      ['-O2', '-std=c++17', '-pthread', '-ffp-contract=off', 'judge.cpp'],
-      ['judge.cpp', 'reference.h', ...headers],
-      made.judge,
-    ),
-    step(
-      buildIds.shim,
-      'nvcc',
-      ['-O2', '-std=c++17', '-shared', '-Xcompiler=-fPIC', 'shim.cpp'],
-      ['shim.cpp', ...headers],
-      made.shim,
-    ),
-  ];
-}
+export const harnessSteps = (task: string, variant: Variant, headers: readonly string[]): BuildStep[] => [
+  buildStep(buildIds.runner, runnerCompileArgs(variant), ['runner.cu', ...headers], false),
+  buildStep(
+    buildIds.judge,
+    judgeCompileArgs({ task, output: made.judge }),
+    ['judge.cpp', 'reference.h', ...headers],
+    false,
+  ),
+  buildStep(buildIds.shim, shimCompileArgs(), ['shim.cpp'], false),
+];

@@ -15,7 +15,7 @@ import {
   type SizeSet,
   type Step,
 } from '../contract/index.ts';
-import { shimSource, versionScript } from '../jobs/session/shim.ts';
+import { shimSource, type Variant, versionScript } from '../jobs/session/shim.ts';
 import { profileMetricIds } from '../profile/table2.ts';
 import { buildIds, harnessFiles, harnessSteps, libraryStep, made } from './builds.ts';
 import { defaults } from './defaults.ts';
@@ -52,6 +52,8 @@ export interface EvaluationInput {
   readonly tries: number;
   /** Hex; fixes the ragged sizes. Seeds of contents are drawn at run time and are not in the plan. */
   readonly planSeed: string;
+  /** 'host': everything without a GPU (tests); timing then means nothing. Default 'gpu'. */
+  readonly variant?: Variant;
   /** Human label of the job, "dot_product fp32 r1.a0". */
   readonly label: string;
 }
@@ -111,9 +113,18 @@ function builds(input: EvaluationInput, arms: Arms): { files: Map<string, string
   files.set('origin.map', versionScript(arms.origin.symbol));
   files.set('origin.cu', task.origin[dtype]);
   const headers = [...harness.keys()].filter((name) => name.endsWith('.h'));
-  const steps: Step[] = harnessSteps(headers);
+  const variant = input.variant ?? 'gpu';
+  const steps: Step[] = harnessSteps(task.task.id, variant, headers);
   const add = (name: 'origin' | 'best' | 'candidate', map: string, own: readonly string[], untrusted: boolean) =>
-    steps.push(libraryStep(buildIds[name], { source: `${name}.cu`, map, output: made[name] }, own, untrusted));
+    steps.push(
+      libraryStep(
+        buildIds[name],
+        variant,
+        { source: `${name}.cu`, versionScript: map, output: made[name] },
+        own,
+        untrusted,
+      ),
+    );
   add('origin', 'origin.map', [], task.task.category === 'user');
   for (const [name, arm, version] of [
     ['best', arms.best, input.best],

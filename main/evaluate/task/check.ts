@@ -65,7 +65,7 @@ function checkGenerator(g: Generator, param: Param, path: string, task: Task, re
   } else if (g.kind === 'offsets') {
     checkExpr(g.rows, `${path}.rows`, task.dims, report);
     checkExpr(g.nnz, `${path}.nnz`, task.dims, report);
-  } else if ((g.kind === 'uniform' || g.kind === 'levels') && !(g.lo < g.hi)) {
+  } else if ((g.kind === 'uniform' || (g.kind === 'levels' && g.levels > 1)) && !(g.lo < g.hi)) {
     report(path, `expected lo < hi, found ${g.lo} and ${g.hi}`);
   } else if (g.kind === 'wide' && !(g.loExp < g.hiExp && g.loExp >= -126 && g.hiExp <= 127)) {
     report(path, `expected -126 <= loExp < hiExp <= 127, found ${g.loExp} and ${g.hiExp}`);

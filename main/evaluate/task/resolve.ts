@@ -141,13 +141,20 @@ export function resolveProblem(task: Task, dtype: Dtype, size: Size, id: string,
   };
 }
 
+/**
+ * Bound on the RMS of error over limit for an output of `count` elements. The mean square of few elements scatters (one
+ * correctly rounded element may use its whole limit), so the task's bound is widened by 4/√count, at most to 1, which binds nothing.
+ */
+export const rmsBound = (rms: number, count: number): number =>
+  Math.min(1, rms * (1 + 4 / Math.sqrt(Math.max(1, count))));
+
 function limitsOf(task: Task, dtype: Dtype, buffers: readonly BufferSpec[]): Problem['limits'] {
   return (task.tolerance[dtype] ?? []).map((tolerance) => {
     const rounding = tolerance.rounding === 'T' ? dtype : tolerance.rounding;
     return {
       buffer: buffers.findIndex((buffer) => buffer.name === tolerance.output),
       c: tolerance.c,
-      rms: tolerance.rms,
+      rms: rmsBound(tolerance.rms, buffers.find((buffer) => buffer.name === tolerance.output)?.count ?? 0),
       uOut: rounding === 'exact' ? 0 : unitRoundoff[rounding],
       uAcc: unitRoundoff.fp32, // every task accumulates in fp32
     };

@@ -1,0 +1,212 @@
+import type {
+  Incident,
+  Outcome,
+  SessionPlan,
+  SessionResult,
+  TimeResult,
+  VerifyPlan,
+  VerifyResult,
+} from '../contract/index.ts';
+import { comparisonPassed } from '../jobs/verified.ts';
+import { failuresOf, looksKept, looksLikePrecision, verifyDigest } from './compare-digest.ts';
+import type { EvaluationInput } from './plan.ts';
+import { subjectArm } from './plan.ts';
+
+/** Something that decides the outcome before any figure does. */
+export interface Finding {
+  readonly outcome: Outcome;
+  readonly reason: string;
+  /** For the Debug agent; '' where there is nothing for it to mend. */
+  readonly digest: string;
+}
+
+type Kind = Incident['kind'];
+
+/** What an incident of the judged arm means. Foreign work voids samples and is no finding. */
+const meaning: Readonly<
+  Record<Exclude<Kind, 'foreign-work' | 'sampled-wrong' | 'sanitizer'>, { outcome: Outcome; what: string }>
+> = {
+  timeout: { outcome: 'timeout', what: 'the call did not end in time' },
+  crash: { outcome: 'runtime-error', what: 'the process died' },
+  'cuda-error': { outcome: 'runtime-error', what: 'CUDA error' },
+  load: { outcome: 'compile-error', what: 'the library does not load' },
+  guard: { outcome: 'memory-error', what: 'wrote outside its buffers' },
+  protocol: { outcome: 'cheat', what: "wrote to the harness's own channel" },
+  'input-changed': { outcome: 'cheat', what: 'changed its inputs' },
+  'threads-left': { outcome: 'cheat', what: 'left host threads behind' },
+  'late-activity': { outcome: 'cheat', what: 'GPU work ran outside of the call' },
+  'no-activity': { outcome: 'cheat', what: 'no GPU work was recorded in the call' },
+};
+
+/** The gravest first: what may have caused the others. */
+const order: readonly Kind[] = [
+  'load',
+  'timeout',
+  'crash',
+  'cuda-error',
+  'guard',
+  'protocol',
+  'threads-left',
+  'input-changed',
+  'late-activity',
+  'no-activity',
+];
+
+const at = (incident: Incident): string => (incident.problem === undefined ? '' : ` (${incident.problem})`);
+
+/** CUDA errors worth a hint: what the text alone does not say. */
+const hints: readonly (readonly [RegExp, string])[] = [
+  [
+    /LaunchOutOfResources/,
+    'A launch asked for more registers or shared memory than a multiprocessor has: smaller blocks, or __launch_bounds__.',
+  ],
+  [
+    /InvalidConfiguration|InvalidValue/,
+    'A launch or API call had invalid arguments: check grid, block and shared memory sizes for every size of the task.',
+  ],
+  [
+    /IllegalAddress|MisalignedAddress/,
+    'A kernel accessed memory outside its buffers, or with a wider type than the address is aligned for.',
+  ],
+  [/MemoryAllocation/, 'An allocation failed: workspace must be small, and kept between calls.'],
+  [/StreamCapture|NotSupported|NotPermitted/, 'An API call is not allowed here.'],
+];
+
+function incidentFinding(incident: Incident): Finding {
+  const { outcome, what } = meaning[incident.kind as keyof typeof meaning];
+  const reason = `${what}${at(incident)}: ${incident.message}`;
+  const hint = hints.find(([pattern]) => pattern.test(incident.message))?.[1];
+  const digest = [reason, hint, incident.detail].filter((part) => part !== undefined && part !== '').join('\n');
+  return { outcome, reason, digest };
+}
+
+function firstIncident(incidents: readonly Incident[], subject: string): Finding | null {
+  const own = incidents.filter((i) => i.arm === undefined || i.arm === subject);
+  for (const kind of order) {
+    const found = own.find((incident) => incident.kind === kind);
+    if (found) return incidentFinding(found);
+  }
+  return null;
+}
+
+/** Incidents of other arms: in a process with the candidate, theirs are its doing; their results were right without it. */
+function othersDisturbed(incidents: readonly Incident[], subject: string): Finding | null {
+  const found = incidents.find((i) => i.arm !== undefined && i.arm !== subject && i.kind !== 'foreign-work');
+  if (!found) return null;
+  const who = found.arm === 'O' ? 'origin' : found.arm === 'B' ? 'the best version' : `arm ${found.arm}`;
+  return {
+    outcome: 'interference',
+    reason: `${who} failed in the process that holds the candidate${at(found)}: ${found.message}`,
+    digest: `In the same process ${who}, which is right alone, failed: ${found.message}. The candidate must not change anything outside its own outputs and workspace.`,
+  };
+}
+
+/** No GPU work seen in origin either: the recording is at fault. */
+const recordingBroken = (incidents: readonly Incident[]): boolean =>
+  incidents.some((i) => i.kind === 'no-activity' && i.arm === 'O');
+
+const environment = (reason: string): Finding => ({ outcome: 'environment', reason, digest: '' });
+
+/** What verification found; null = nothing wrong. */
+export function verifyFinding(input: EvaluationInput, plan: VerifyPlan, result: VerifyResult): Finding | null {
+  const subject = subjectArm(input);
+  const failures = failuresOf(plan, result);
+  const incident = firstIncident(result.incidents, subject);
+  if (incident !== null) {
+    const digest =
+      failures.length > 0 ? `${incident.digest}\n\n${verifyDigest(plan, result, failures)}` : incident.digest;
+    return { ...incident, digest };
+  }
+  if (failures.length > 0) {
+    const digest = verifyDigest(plan, result, failures);
+    const worst = failures.reduce((a, b) => (rank(b) > rank(a) ? b : a));
+    const output = worst.outputs[0];
+    const where = `${output?.output} at ${worst.problem.id}: ${output?.bad} of ${output?.compared} elements wrong`;
+    if (looksKept(plan, result, failures))
+      return {
+        outcome: 'cheat',
+        reason: `right for the first contents and wrong for later ones at the same addresses: a result was kept (${where})`,
+        digest: `${digest}\nThe first call at a size is right, later calls with other contents are not: nothing derived from input content may be kept between calls.`,
+      };
+    if (looksLikePrecision(failures, input.dtype))
+      return {
+        outcome: 'precision',
+        reason: `errors as large as lower precision gives, ${output?.worst?.toPrecision(3)} times the limit (${where})`,
+        digest: `${digest}\nErrors are small, spread and bounded: as if half, TF32 or bf16 were used inside. Keep fp32 products and sums.`,
+      };
+    return { outcome: 'wrong-result', reason: where, digest };
+  }
+  const checked = new Set(result.checks.map((check) => check.problem));
+  const missing = plan.problems.filter((problem) => !checked.has(problem.id));
+  if (missing.length > 0)
+    return environment(`verification did not reach ${missing.length} of ${plan.problems.length} sizes`);
+  return null;
+}
+
+const rank = (failure: { outputs: readonly { bad: number; compared: number }[] }): number =>
+  Math.max(...failure.outputs.map((output) => output.bad / Math.max(1, output.compared)));
+
+/** Timed calls of an arm at a problem, both quantities. */
+const callsOf = (time: TimeResult, arm: string, problem: number): number =>
+  time.samples
+    .filter((set) => set.problem === problem)
+    .reduce((sum, set) => sum + (set.arms[arm as 'C']?.length ?? 0), 0);
+
+const seenTimes = (message: string): number => Number(/\(seen (\d+) times\)/.exec(message)?.[1] ?? 1);
+
+/** Share of wrong timed calls above which chance (a race) is no explanation. */
+const SYSTEMATIC = 0.3;
+
+/** Wrong in timed calls though verified: often = the result depends on earlier calls, seldom = a race. */
+function wrongWhenTimed(
+  subject: string,
+  plan: Extract<SessionPlan, { mode: 'time' }>,
+  time: TimeResult,
+): Finding | null {
+  const sampled = time.incidents.find((i) => i.kind === 'sampled-wrong' && (i.arm === undefined || i.arm === subject));
+  const whole = time.whole.find(
+    (w) => w.arm === subject && w.outputs.some((o) => !comparisonPassed(o, plan.problems[w.problem])),
+  );
+  if (!sampled && !whole) return null;
+  const id = sampled?.problem ?? plan.problems[whole?.problem ?? 0]?.id ?? '';
+  const calls = callsOf(
+    time,
+    subject,
+    plan.problems.findIndex((p) => p.id === id),
+  );
+  const wrong = sampled ? seenTimes(sampled.message) : 1;
+  const outcome = calls > 0 && wrong / calls >= SYSTEMATIC ? 'cheat' : 'race';
+  const why =
+    outcome === 'cheat'
+      ? 'the result depends on earlier calls (something is kept that must not be)'
+      : 'a race, or something kept between calls';
+  const reason = `right when verified, wrong in ${wrong} of ${calls} timed calls at ${id}: ${why}`;
+  return { outcome, reason, digest: [reason, sampled?.message, sampled?.detail].filter(Boolean).join('\n') };
+}
+
+/** What a timing session found apart from figures; null = nothing wrong. */
+export function timeFinding(
+  input: EvaluationInput,
+  plan: Extract<SessionPlan, { mode: 'time' }>,
+  time: TimeResult,
+): Finding | null {
+  const subject = subjectArm(input);
+  if (recordingBroken(time.incidents))
+    return environment('GPU activity records are missing for origin too: CUPTI does not work here');
+  return (
+    firstIncident(time.incidents, subject) ??
+    wrongWhenTimed(subject, plan, time) ??
+    (subject === 'C' ? othersDisturbed(time.incidents, subject) : null)
+  );
+}
+
+/** What the sanitizer found; null = nothing. */
+export function sanitizeFinding(result: Extract<SessionResult, { mode: 'sanitize' }>): Finding | null {
+  const found = result.incidents.find((i) => i.kind === 'sanitizer');
+  if (!found) return firstIncident(result.incidents, 'C');
+  const race = found.message.startsWith('racecheck');
+  const sync = found.message.startsWith('synccheck');
+  const outcome: Outcome = race ? 'race' : sync ? 'runtime-error' : 'memory-error';
+  const reason = `compute-sanitizer ${found.message}${at(found)}`;
+  return { outcome, reason, digest: [reason, found.detail].filter(Boolean).join('\n').slice(0, 6000) };
+}

@@ -1,0 +1,267 @@
+import type {
+  Evaluation,
+  JobBundle,
+  JobResult,
+  Profile,
+  SessionPlan,
+  SessionResult,
+  StepResult,
+  TimeResult,
+} from '../contract/index.ts';
+import { interpretProfile, noProfile } from '../profile/interpret.ts';
+import { fullView } from '../profile/table2.ts';
+import { type Decision, decide } from './accept.ts';
+import { buildFacts, diagnosticsOf, firstError } from './build-facts.ts';
+import { failuresOf } from './compare-digest.ts';
+import { bootstrapped, type FiguresInput, figuresOf } from './figures.ts';
+import { type Finding, sanitizeFinding, timeFinding, verifyFinding } from './findings.ts';
+import { floorNs } from './floor.ts';
+import { type EvaluationInput, profiledProblem, scoredProblems, stepIds, subjectArm } from './plan.ts';
+import { bytesOf, flopsOf } from './task/index.ts';
+
+type Mode = SessionResult['mode'];
+type ResultOf<M extends Mode> = Extract<SessionResult, { mode: M }>;
+type PlanOf<M extends Mode> = Extract<SessionPlan, { mode: M }>;
+
+/** Looks steps, plans and results up by id. */
+class Steps {
+  private readonly bundle: JobBundle;
+  private readonly result: JobResult;
+  constructor(bundle: JobBundle, result: JobResult) {
+    this.bundle = bundle;
+    this.result = result;
+  }
+  step(id: string): StepResult | null {
+    return this.result.steps.find((step) => step.id === id) ?? null;
+  }
+  session<M extends Mode>(
+    id: string,
+    mode: M,
+  ): { plan: PlanOf<M>; step: StepResult; result: ResultOf<M> | null } | null {
+    const step = this.step(id);
+    const planned = this.bundle.job.steps.find((s) => s.id === id);
+    if (step === null || planned?.kind !== 'session' || planned.plan.mode !== mode) return null;
+    const result = step.session?.mode === mode ? (step.session as ResultOf<M>) : null;
+    return { plan: planned.plan as PlanOf<M>, step, result };
+  }
+}
+
+const environment = (reason: string): Finding => ({ outcome: 'environment', reason, digest: '' });
+
+const why = (step: StepResult): string =>
+  [step.reason?.message ?? `step ${step.id} ended with "${step.status}"`, step.reason?.remedy]
+    .filter(Boolean)
+    .join(' ');
+
+/** What the builds say. The candidate's own compiler errors are its fault; everything else is not. */
+function buildFinding(input: EvaluationInput, steps: Steps): Finding | null {
+  const subject = input.candidate === null ? stepIds.origin : stepIds.candidate;
+  for (const id of [stepIds.runner, stepIds.judge, stepIds.shim, stepIds.origin, stepIds.best, stepIds.candidate]) {
+    const step = steps.step(id);
+    if (step === null || step.status === 'ok') continue;
+    if (id !== subject || step.status === 'environment' || step.status === 'skipped')
+      return environment(
+        id === subject ? why(step) : `${id} failed: ${why(step)} ${firstError(diagnosticsOf(step))}`.trim(),
+      );
+    const diagnostics = diagnosticsOf(step);
+    if (step.status === 'failed')
+      return { outcome: 'compile-error', reason: firstError(diagnostics) || why(step), digest: diagnostics };
+    return tooHeavy(step);
+  }
+  return null;
+}
+
+/** The compiler was stopped or died over this file, while others of the same job went through: not an error in the code, but its weight. */
+function tooHeavy(step: StepResult): Finding {
+  const reason = `too heavy to compile: ${step.reason?.message ?? `the compiler was ${step.status === 'timeout' ? 'stopped' : 'killed'}`}`;
+  const outcome = step.status === 'timeout' ? 'timeout' : 'compile-error';
+  return { outcome, reason, digest: `${reason}\nUse fewer template instances and less unrolling.` };
+}
+
+/** A session that has no (whole) result. `late`: limits that only the candidate can have exceeded. */
+function statusFinding(step: StepResult): Finding | null {
+  if (step.status === 'ok') return null;
+  if (step.status === 'timeout')
+    return {
+      outcome: 'timeout',
+      reason: `${step.id}: ${why(step)}`,
+      digest: `The candidate is too slow: ${why(step)}`,
+    };
+  return environment(`${step.id}: ${why(step)}`);
+}
+
+function verification(input: EvaluationInput, steps: Steps): Finding | null {
+  const verify = steps.session(stepIds.verify, 'verify');
+  if (verify === null) return environment('the job was not verified');
+  const found = verify.result === null ? null : verifyFinding(input, verify.plan, verify.result);
+  // A finding of a session that did not end may still name the culprit; an incomplete one without any does not prove anything.
+  if (verify.step.status !== 'ok') {
+    const status = statusFinding(verify.step) as Finding;
+    return status.outcome === 'timeout' && found !== null && found.outcome !== 'environment' ? found : status;
+  }
+  return verify.result === null ? environment(`${verify.step.id}: ${why(verify.step)}`) : found;
+}
+
+function timing(
+  input: EvaluationInput,
+  steps: Steps,
+  id: string,
+): { finding: Finding | null; time: TimeResult | null } {
+  const session = steps.session(id, 'time');
+  if (session === null || session.step.status === 'skipped') return { finding: null, time: null };
+  const finding =
+    (session.result === null ? null : timeFinding(input, session.plan, session.result)) ?? statusFinding(session.step);
+  return { finding, time: session.result };
+}
+
+function figuresInput(input: EvaluationInput, time: TimeResult, flush: string, seed: string): FiguresInput {
+  const { problems, weights } = scoredProblems(input);
+  const { task } = input.task;
+  const floors = problems.map((problem) =>
+    time.gpu === null || time.peaks === null
+      ? null
+      : floorNs({
+          dtype: input.dtype,
+          flops: flopsOf(task, input.dtype, problem),
+          bytes: bytesOf(task, input.dtype, problem),
+          flushed: flush !== 'none',
+          gpu: time.gpu,
+          peaks: time.peaks,
+        }),
+  );
+  return {
+    time,
+    problems,
+    weights,
+    floors,
+    hasBest: input.best !== null && input.candidate !== null,
+    hasCandidate: input.candidate !== null,
+    seed,
+  };
+}
+
+const ratioText = (value: number | null): string => (value === null ? 'not measured' : `${value.toFixed(3)}x`);
+
+/** Figures and decision of a job whose results are right. */
+function measured(input: EvaluationInput, steps: Steps, seed: string): Finding & Pick<Evaluation, 'figures'> {
+  const confirm = timing(input, steps, stepIds.confirm);
+  const nominate = timing(input, steps, stepIds.nominate);
+  const finding = nominate.finding ?? confirm.finding;
+  if (finding !== null) return { ...finding, figures: null };
+  const flush = steps.session(stepIds.confirm, 'time')?.plan.flush ?? 'none';
+  if (input.candidate === null) {
+    if (confirm.time === null) return { ...environment('origin was not timed'), figures: null };
+    const figures = baselineFigures(figuresInput(input, confirm.time, flush, seed));
+    if (figures === null) return { ...environment('too few valid samples of origin'), figures };
+    return {
+      outcome: 'valid',
+      reason: `origin verified and timed at ${figures.sizes.length} sizes`,
+      digest: '',
+      figures,
+    };
+  }
+  if (confirm.time !== null) {
+    // Peaks are measured once per session; the first sample's serve when the confirming one has none.
+    const time = { ...confirm.time, peaks: confirm.time.peaks ?? nominate.time?.peaks ?? null };
+    const decision: Decision = decide(figuresInput(input, time, flush, seed), input.tries);
+    return { ...decision, digest: digestOf(decision) };
+  }
+  if (nominate.time === null) return { ...environment('the candidate was not timed'), figures: null };
+  const figures = baselineFigures(figuresInput(input, nominate.time, flush, seed));
+  const reason = `first sample: R = ${ratioText(nominate.time.pointR)} against the best, not nominated`;
+  return { outcome: 'not-faster', reason, digest: '', figures };
+}
+
+const digestOf = (decision: Decision): string =>
+  decision.outcome === 'interference' || decision.outcome === 'suspect' ? decision.reason : '';
+
+function baselineFigures(input: FiguresInput): Evaluation['figures'] {
+  const span = bootstrapped(input, 'span');
+  return span === null ? null : figuresOf(input, span, bootstrapped(input, 'wrapper'));
+}
+
+/** Sanitizer: its findings, and a remark where it could not prove anything. */
+function sanitized(steps: Steps): { finding: Finding | null; remark: string } {
+  const session = steps.session(stepIds.sanitize, 'sanitize');
+  if (session === null || session.step.status === 'skipped') return { finding: null, remark: '' };
+  const finding = session.result === null ? null : sanitizeFinding(session.result);
+  if (session.step.status !== 'ok') return { finding, remark: ` (not sanitized: ${why(session.step)})` };
+  const open = session.result?.runs.filter((run) => run.errors === null).length ?? 0;
+  const all = session.result?.runs.length ?? 0;
+  return { finding, remark: open > 0 ? ` (${open} of ${all} sanitizer runs did not end in time)` : '' };
+}
+
+function profileOf(input: EvaluationInput, steps: Steps): Profile | null {
+  const session = steps.session(stepIds.profile, 'profile');
+  if (session === null || session.step.status === 'skipped') return null;
+  const { plan, step, result } = session;
+  const at = { problem: plan.problem.id, ncuVersion: result?.ncuVersion ?? null };
+  if (result === null || (step.status !== 'ok' && result.rawCsv === ''))
+    return noProfile(step.reason?.message ?? `the profile step ended with "${step.status}"`, step.reason?.remedy, at);
+  const time =
+    steps.session(stepIds.confirm, 'time')?.result ?? steps.session(stepIds.nominate, 'time')?.result ?? null;
+  const { problems, weights } = scoredProblems(input);
+  const index = profiledProblem(problems, weights);
+  const activities = time?.activities.filter((a) => a.arm === subjectArm(input) && a.problem === index) ?? null;
+  const profile = interpretProfile(result, { problem: plan.problem.id, activities });
+  return input.profile === 'full' && profile.verdict !== null
+    ? { ...profile, filtered: fullView(profile.launches, profile.verdict) }
+    : profile;
+}
+
+/** Worst errors over all checks of the verification, ulp of the stored type. */
+function errorOf(steps: Steps): Evaluation['error'] {
+  const result = steps.session(stepIds.verify, 'verify')?.result;
+  if (!result || result.checks.length === 0) return null;
+  const all = result.checks.flatMap((check) => check.outputs.map((output) => ({ problem: check.problem, output })));
+  const top = (pick: (o: (typeof all)[number]['output']) => number | null): number | null => {
+    const values = all.map(({ output }) => pick(output)).filter((v) => v !== null);
+    return values.length === 0 ? null : Math.max(...values);
+  };
+  const worstOfLimit = top((o) => o.worst);
+  return {
+    maxUlp: top((o) => o.maxUlp),
+    rmsUlp: top((o) => o.rmsUlp),
+    worstOfLimit,
+    problem: all.find(({ output }) => output.worst === worstOfLimit)?.problem ?? null,
+  };
+}
+
+function wrongOf(steps: Steps): Evaluation['wrong'] {
+  const verify = steps.session(stepIds.verify, 'verify');
+  if (!verify?.result) return [];
+  return failuresOf(verify.plan, verify.result)
+    .slice(0, 20)
+    .map(({ check, outputs }) => ({ problem: check.problem, seed: check.seed, outputs: [...outputs] }));
+}
+
+/**
+ * Raw results of an evaluation's job → what they mean. Pure and deterministic for one job and result.
+ * Environment faults never look like faults of the candidate: their digest is empty and their outcome says so.
+ */
+export function interpretEvaluation(input: EvaluationInput, bundle: JobBundle, result: JobResult): Evaluation {
+  const steps = new Steps(bundle, result);
+  const unfit = buildFinding(input, steps) ?? verification(input, steps);
+  const verified = unfit === null;
+  const sanitizer = verified ? sanitized(steps) : { finding: null, remark: '' };
+  const found = unfit === null ? measured(input, steps, result.jobHash) : { ...unfit, figures: null };
+  const blocked = unfit !== null || found.outcome === 'environment';
+  const final = !blocked && sanitizer.finding !== null ? { ...found, ...sanitizer.finding } : found;
+  const sessions = result.steps.map((step) => step.session).filter((session) => session !== undefined);
+  const own = steps.step(input.candidate === null ? stepIds.origin : stepIds.candidate);
+  return {
+    outcome: final.outcome,
+    reason: `${final.reason}${final.outcome === 'accepted' || final.outcome === 'trade-off' ? sanitizer.remark : ''}`,
+    digest: final.outcome === 'environment' ? '' : final.digest,
+    verified,
+    figures: final.figures,
+    error: errorOf(steps),
+    wrong: wrongOf(steps),
+    incidents: sessions.flatMap((session) => session.incidents),
+    build: own?.status === 'ok' || own?.status === 'failed' ? buildFacts(own) : null,
+    profile: verified ? profileOf(input, steps) : null,
+    gpu: sessions.map((session) => ('gpu' in session ? session.gpu : null)).find((gpu) => gpu !== null) ?? null,
+    machine: result.machine,
+    jobWallMs: result.wallMs,
+  };
+}

@@ -36,6 +36,8 @@ function bareCode(answer: string, wrapper: string): CodeReply | null {
   if (!holds(body, wrapper) || !/__global__|#\s*include/.test(body)) return null;
   if (openBraces(body) > 0) return { kind: 'truncated', answer };
   body = body.slice(0, body.lastIndexOf('}') + 1);
+  // The name may have stood only in the prose after the code.
+  if (!holds(body, wrapper)) return null;
   return { kind: 'code', source: `${body}\n` };
 }
 

@@ -100,7 +100,11 @@ export function checkArguments(tokens: readonly string[]): CheckedArguments {
     const shown = value === null || token !== flag ? token : `${token} ${value}`;
     if (flag === '-D' || flag === '--define-macro') take(shown, checkDefine(value ?? ''));
     else if (flag === '-Xptxas' || flag === '--ptxas-options')
-      for (const option of (value ?? '').split(',')) take(`-Xptxas ${option}`, checkPtxas(option.trim()));
+      for (const option of (value ?? '').split(','))
+        take(
+          shown.endsWith(value ?? '') && !shown.includes(',') ? shown : `-Xptxas ${option}`,
+          checkPtxas(option.trim()),
+        );
     else take(shown, checkOne(flag, value));
   }
   return { arguments: [...kept.values()], refused };

@@ -1,49 +1,19 @@
-import { basename } from 'node:path';
 import { treeOf } from '../../base/proc.ts';
 import type { ClocksReply } from './runner.ts';
 
 export interface ForeignProcess {
+  /** 0 = not known. */
   readonly pid: number;
   readonly name: string;
 }
 
-/** The part of a runner that tells which processes are its own. */
-export interface OwnProcess {
-  readonly pid: number;
-  readonly outerPid: number | null;
-}
-
 /**
- * Tells other programs on the GPU from ourselves. The driver names processes as the host sees them, while the runner knows itself by the
- * number of its own PID namespace (sandbox, container): then it appears foreign to itself. So processes of the runner's tree are ours;
- * and where none of them was named, one unknown process is taken for the runner if it appeared with this runner and bears no other name.
+ * Other programs on the GPU. Inside a sandbox the runner does not know the number under which the driver lists it, so it leaves out one entry
+ * of the list whichever it is: the count of the rest is right, the names may not be. An entry that is our own process therefore stands
+ * for another one, unknown.
  */
-export class ForeignWatch {
-  private readonly former = new Set<number>();
-  private current = new Set<number>();
-  private own: OwnProcess | null = null;
-  private readonly program: string;
-
-  constructor(runnerFile: string) {
-    this.program = basename(runnerFile);
-  }
-
-  foreignOf(runner: OwnProcess, reply: ClocksReply): ForeignProcess[] {
-    if (this.own !== runner) {
-      for (const pid of this.current) this.former.add(pid);
-      this.current = new Set();
-      this.own = runner;
-    }
-    const ours = new Set([runner.pid, runner.outerPid ?? runner.pid]);
-    if (runner.outerPid !== null) for (const p of treeOf(runner.outerPid)) ours.add(p.pid);
-    const rest = reply.foreign.filter((p) => !ours.has(p.pid));
-    for (const p of rest) this.current.add(p.pid);
-    if (rest.length < reply.foreign.length) return rest;
-    const self = rest.find((p) => !this.former.has(p.pid) && this.maybeUs(p.name));
-    return rest.filter((p) => p !== self);
-  }
-
-  private maybeUs(name: string): boolean {
-    return name === '' || basename(name) === this.program;
-  }
+export function foreignOf(runner: { readonly outerPid: number | null }, reply: ClocksReply): ForeignProcess[] {
+  if (reply.foreign.length === 0) return [];
+  const ours = new Set(runner.outerPid === null ? [] : treeOf(runner.outerPid).map((p) => p.pid));
+  return reply.foreign.map((p) => (ours.has(p.pid) ? { pid: 0, name: '' } : p));
 }

@@ -30,13 +30,18 @@ export class Incidents {
 /** What a call's own reply says against the arm: left host threads, work outside its window. CUDA errors are handled by the caller. */
 export function addCallIncidents(reply: CallReply, where: Where, incidents: Incidents): void {
   const threads = reply.threads;
-  if (threads && threads[1] > threads[0])
-    incidents.add({
-      kind: 'threads-left',
-      ...where,
-      message: `${threads[1] - threads[0]} more host threads after the call than before (${threads[0]} before)`,
-    });
+  if (!threads || threads[1] <= threads[0]) return;
+  const foreign = reply.newThreads.filter((name) => !driverThread.test(name));
+  if (reply.newThreads.length > 0 && foreign.length === 0) return;
+  incidents.add({
+    kind: 'threads-left',
+    ...where,
+    message: `${threads[1] - threads[0]} more host threads after the call than before (${threads[0]} before)`,
+  });
 }
+
+/** The driver starts threads of its own at the first use of some features and names them so. */
+const driverThread = /^cuda/;
 
 /** GPU work that ran outside every window: it belongs to the call before. */
 export function addLate(reply: CallReply, where: Where, incidents: Incidents): void {

@@ -48,8 +48,9 @@ async function drive(plan: SessionPlan, scope: Scope, result: SessionResult): Pr
   try {
     await runMode(plan, scope, result);
   } catch (cause) {
+    if (scope.stopped) throw new Stopped(scope.stopped);
     if (cause instanceof EnvironmentFault) return cause.reason;
-    if (!(cause instanceof CandidateFault) || scope.stopped) throw cause;
+    if (!(cause instanceof CandidateFault)) throw cause;
     result.incidents.push(cause.incident);
   }
   if (!scope.gpuInDoubt) return null;

@@ -31,7 +31,11 @@ export interface CallReply {
   readonly late: number;
   readonly dropped: number;
   readonly acts: readonly ActivityGroup[];
+  /** Records of the call before that came after its answer: its span was incomplete. */
+  readonly stragglers: number;
   readonly threads: readonly [number, number] | null;
+  /** Names of the host threads that are there after the call and were not before. */
+  readonly newThreads: readonly string[];
   readonly cuda: string | null;
 }
 
@@ -43,6 +47,7 @@ export interface CheckReply {
 export interface ClocksReply {
   readonly smMHz: number | null;
   readonly memMHz: number | null;
+  /** Compute processes besides the runner. */
   readonly foreign: readonly { pid: number; name: string }[];
 }
 
@@ -107,30 +112,33 @@ export class Runner {
     return step !== null && step > 0 ? step : null;
   }
 
-  async prepare(seed: string, flush: Flush): Promise<void> {
-    await this.ask('prepare', `${seed} ${flush}`, this.limits.setupMs);
+  prepare(seed: string, flush: Flush): Promise<void> {
+    return pipelined(this.ask('prepare', `${seed} ${flush}`, this.limits.setupMs).then(() => undefined));
   }
 
-  async call(arm: string, quantity: Quantity): Promise<CallReply> {
-    return callReply(await this.ask('call', `${arm} ${quantity}`, this.limits.callMs));
+  call(arm: string, quantity: Quantity): Promise<CallReply> {
+    return pipelined(this.ask('call', `${arm} ${quantity}`, this.limits.callMs).then(callReply));
   }
 
   /** Raw elements at the positions. */
-  async gather(problem: Problem, buffer: number, positions: BigUint64Array): Promise<Buffer> {
-    const blob = Buffer.from(positions.buffer, positions.byteOffset, positions.byteLength);
-    const reply = await this.ask('gather', String(buffer), this.limits.setupMs, blob);
+  gather(problem: Problem, buffer: number, positions: BigUint64Array): Promise<Buffer> {
     const spec = problem.buffers[buffer];
-    if (!spec || reply.blob.length !== positions.length * elementBytes[spec.elem])
-      throw new PeerFault('protocol', 'gather', 'a gather of the wrong length');
-    return reply.blob;
+    const bytes = positions.length * (spec ? elementBytes[spec.elem] : 0);
+    const blob = Buffer.from(positions.buffer, positions.byteOffset, positions.byteLength);
+    return pipelined(
+      this.ask('gather', String(buffer), this.limits.setupMs, blob).then((reply) => {
+        if (reply.blob.length === bytes) return reply.blob;
+        throw new PeerFault('protocol', 'gather', 'a gather of the wrong length');
+      }),
+    );
   }
 
-  async dump(buffer: number, path: string): Promise<void> {
-    await this.ask('dump', `${buffer} ${path}`, 2 * this.limits.setupMs);
+  dump(buffer: number, path: string): Promise<void> {
+    return pipelined(this.ask('dump', `${buffer} ${path}`, 2 * this.limits.setupMs).then(() => undefined));
   }
 
-  async check(seed: string): Promise<CheckReply> {
-    return checkReply(await this.ask('check', seed, this.limits.setupMs));
+  check(seed: string): Promise<CheckReply> {
+    return pipelined(this.ask('check', seed, this.limits.setupMs).then(checkReply));
   }
 
   async peaks(): Promise<NonNullable<TimeResult['peaks']>> {
@@ -240,6 +248,12 @@ export async function startRunner(scope: Scope, files: RunnerFiles, wrapping?: W
   }
 }
 
+/** A promise that may be looked at later: its failure is reported then, and every later request fails with it too. */
+function pipelined<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
 /* ------------------------------------------------- replies: the process that writes them may lie, so every field is looked at */
 
 function record(value: unknown, command: string): Record<string, unknown> {
@@ -290,8 +304,10 @@ function callReply({ json }: Reply): CallReply {
     eventNs: optionalNumber(json, 'eventNs'),
     late: optionalNumber(json, 'late') ?? 0,
     dropped: optionalNumber(json, 'dropped') ?? 0,
+    stragglers: optionalNumber(json, 'stragglers') ?? 0,
     acts: Array.isArray(json.acts) && json.acts.length > 0 ? list(json.acts).map(activityGroup) : [],
     threads: threads && threads.length === 2 ? [threads[0] as number, threads[1] as number] : null,
+    newThreads: Array.isArray(json.newThreads) ? json.newThreads.map(String) : [],
     cuda: typeof json.cuda === 'string' ? json.cuda : null,
   };
 }

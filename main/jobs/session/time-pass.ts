@@ -1,6 +1,7 @@
 import { deriveSeed } from '../../base/random.ts';
 import type { ArmId, Problem, SampleSet } from '../../contract/index.ts';
 import { dumpOutputs, outputBytes } from './dumps.ts';
+import { foreignOf } from './foreign.ts';
 import { addCallIncidents, addLate } from './incidents.ts';
 import { drawPositions } from './positions.ts';
 import { outputsOf } from './problem-text.ts';
@@ -8,6 +9,7 @@ import type { CallReply, Runner } from './runner.ts';
 import type { TimeRoom } from './time.ts';
 import { blockOrder, type ProcessKind } from './time-order.ts';
 import { sampleOf } from './time-valid.ts';
+import { pause } from './tool.ts';
 import { failOnCudaError } from './verify.ts';
 
 /** One pass: all problems, one quantity, one process. */
@@ -48,10 +50,15 @@ export async function runPass(room: TimeRoom, runner: Runner, pass: Pass): Promi
 
 /** Notes the clocks and says whether other programs are on the GPU. */
 async function lookAround(room: TimeRoom, runner: Runner): Promise<boolean> {
-  const reply = await runner.clocks();
+  let reply = await runner.clocks();
+  // A process of ours that has just ended may linger in the driver's list for a moment.
+  for (let again = 0; again < 3 && reply.foreign.length > 0; again++) {
+    await pause(room.scope, 100);
+    reply = await runner.clocks();
+  }
   if (reply.smMHz !== null) room.clocks.smMHz.push(reply.smMHz);
   if (reply.memMHz !== null) room.clocks.memMHz.push(reply.memMHz);
-  const foreign = room.foreign.foreignOf(runner, reply);
+  const foreign = foreignOf(runner, reply);
   if (foreign.length > 0)
     room.incidents.add({
       kind: 'foreign-work',
@@ -187,10 +194,18 @@ function record(
   const problem = room.plan.problems[index]?.id;
   addCallIncidents(reply, { arm: call.arm, problem }, room.incidents);
   addLate(reply, { arm: before.arm, problem }, room.incidents);
+  if (reply.stragglers > 0 && before.timed && before !== call) voidLast(room, set, before.arm);
   if (!call.timed) return;
   const sample = sampleOf(reply, pass.quantity, room.stepNs ?? 0);
   set.arms[call.arm]?.push(sample);
   room.voids.add(call.arm, sample === null);
-  if (pass.quantity !== 'span') return;
-  room.activities.add(call.arm, index, reply.acts);
+  if (pass.quantity === 'span') room.activities.add(call.arm, index, reply.acts);
+}
+
+/** The span of the call before lacked records that came late. */
+function voidLast(room: TimeRoom, set: SampleSet, arm: ArmId): void {
+  const values = set.arms[arm];
+  if (!values || values.length === 0 || values.at(-1) === null) return;
+  values[values.length - 1] = null;
+  room.voids.addVoid(arm);
 }

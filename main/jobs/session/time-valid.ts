@@ -33,6 +33,13 @@ export class VoidCount {
     this.voided++;
   }
 
+  /** A call already counted as good turned out void. */
+  addVoid(arm: ArmId): void {
+    const count = this.byArm.get(arm);
+    if (count) count.void++;
+    this.voided++;
+  }
+
   /** A whole pass is void because others used the GPU meanwhile: `valid` of its samples were good so far. */
   addForeign(valid: number): void {
     this.foreign += valid;

@@ -3,7 +3,6 @@ import type { ArmId, TimePlan, TimeResult } from '../../contract/index.ts';
 import { Activities } from './activities.ts';
 import type { Where } from './classify.ts';
 import { DumpBudget, type Dumped, judgeDump } from './dumps.ts';
-import { ForeignWatch } from './foreign.ts';
 import { Incidents } from './incidents.ts';
 import { type Judge, startJudge } from './judge.ts';
 import { type Runner, startRunner } from './runner.ts';
@@ -44,7 +43,6 @@ export class TimeRoom {
   readonly activities = new Activities();
   readonly voids = new VoidCount();
   readonly budget: DumpBudget;
-  readonly foreign: ForeignWatch;
   readonly random: Prng;
   readonly whole: WholeDraw;
   readonly clocks = { smMHz: [] as number[], memMHz: [] as number[] };
@@ -64,7 +62,6 @@ export class TimeRoom {
     this.out = out;
     this.processes = plan.processes + plan.soloProcesses;
     this.budget = new DumpBudget(scope.ctx.limits.memoryMiB);
-    this.foreign = new ForeignWatch(plan.runner);
     this.random = new Prng(deriveRoot(scope.ctx.seed, 'positions'));
     this.whole = new WholeDraw(new Prng(deriveRoot(scope.ctx.seed, 'whole')));
   }

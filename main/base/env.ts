@@ -1,5 +1,5 @@
 import { AppFailure } from '../contract/index.ts';
-import { tempDir } from './paths.ts';
+import { privateTempDir } from './paths.ts';
 import { holdsSecret, isSecretName } from './redact.ts';
 
 /** Names that a child may get from our environment without being asked for. */
@@ -35,7 +35,7 @@ export function allowedEnv(
   names: readonly string[] = [],
   extra: Readonly<Record<string, string>> = {},
   source: Readonly<Record<string, string | undefined>> = process.env,
-  tmp: string = extra.TMPDIR ?? tempDir(),
+  tmp: string = extra.TMPDIR ?? privateTempDir(),
 ): Record<string, string> {
   const out: Record<string, string> = {};
   for (const name of [...always, 'CUDA_VISIBLE_DEVICES', ...names]) {

@@ -9,6 +9,7 @@ export {
   configDir,
   dataDir,
   ensureDir,
+  privateTempDir,
   removeScratch,
   resourceRoot,
   scratchDir,

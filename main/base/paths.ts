@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import {
   accessSync,
   constants,
+  lstatSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -14,7 +16,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import envPaths from 'env-paths';
 import { AppFailure } from '../contract/index.ts';
 import { fileFault } from './fault.ts';
-import { startTimeOf } from './proc.ts';
+import { pidExists, startTimeOf } from './proc.ts';
 
 let root: string | null = null;
 
@@ -125,6 +127,34 @@ export function tempDir(): string {
   });
 }
 
+let ownTemp: string | null = null;
+
+/**
+ * A folder of ours alone (0700) below the checked temporary folder, for TMPDIR of tools: in a shared /tmp their fixed names, such as
+ * ncu's lock file, may belong to another user.
+ */
+export function privateTempDir(): string {
+  // Cleaners of /tmp remove it under a program that runs for days.
+  if (ownTemp !== null) return ensureDir(ownTemp);
+  const uid = process.getuid?.() ?? 0;
+  const wanted = join(tempDir(), `cudamaster-${uid}`);
+  try {
+    mkdirSync(wanted, { mode: 0o700 });
+  } catch {
+    // There already: looked at below.
+  }
+  try {
+    const found = lstatSync(wanted);
+    const ours =
+      found.isDirectory() && (process.platform === 'win32' || (found.uid === uid && (found.mode & 0o077) === 0));
+    // Somebody else may have made that name, as a folder or a link, before us.
+    ownTemp = ours ? wanted : mkdtempSync(join(tempDir(), 'cudamaster-'));
+    return ownTemp;
+  } catch (fault) {
+    throw fileFault(fault, wanted, 'Making the folder');
+  }
+}
+
 const ownTag = (): string =>
   `${process.pid.toString(36)}.${startTimeOf(process.pid)?.replace(/[^0-9a-z]/gi, '_') ?? '0'}`;
 
@@ -166,8 +196,9 @@ export function sweepScratch(): number {
     const mark = join(base, name);
     try {
       const [pid36 = '', start] = readFileSync(mark, 'utf8').split('.');
-      const now = startTimeOf(Number.parseInt(pid36, 36))?.replace(/[^0-9a-z]/gi, '_') ?? null;
-      if (now !== null && now === start) continue;
+      const pid = Number.parseInt(pid36, 36);
+      const now = startTimeOf(pid)?.replace(/[^0-9a-z]/gi, '_') ?? null;
+      if (now === start || (now === null && pidExists(pid))) continue; // no start times on Windows: then the number decides
       removeScratch(mark.slice(0, -'.own'.length));
       swept++;
     } catch {

@@ -111,8 +111,16 @@ function childrenOf(pid: number): number[] | null {
   }
 }
 
-/** Live descendants of a process, itself included, by parenthood. Cheap: reads only the tree's own entries where the kernel lists children. */
+let listsChildren: boolean | null = null;
+/** Some kernels (CONFIG_PROC_CHILDREN off, gVisor) do not list children. */
+function kernelListsChildren(): boolean {
+  listsChildren ??= childrenOf(process.pid) !== null;
+  return listsChildren;
+}
+
+/** Live descendants of a process, itself included, by parenthood. Cheap where the kernel lists children: reads only the tree's own entries. */
 export function treeOf(pid: number): ProcStat[] {
+  if (!kernelListsChildren()) return treeWithin(allProcesses(), pid);
   const out: ProcStat[] = [];
   const queue = [pid];
   const seen = new Set<number>();
@@ -124,6 +132,20 @@ export function treeOf(pid: number): ProcStat[] {
     if (!stat) continue;
     if (isAlive(stat)) out.push(stat);
     queue.push(...(childrenOf(next) ?? []));
+  }
+  return out;
+}
+
+/** The same from a list of processes. */
+export function treeWithin(all: readonly ProcStat[], pid: number): ProcStat[] {
+  const below = new Map<number, ProcStat[]>();
+  for (const p of all) below.set(p.ppid, [...(below.get(p.ppid) ?? []), p]);
+  const out: ProcStat[] = [];
+  const queue = all.filter((p) => p.pid === pid);
+  while (queue.length > 0) {
+    const next = queue.pop() as ProcStat;
+    if (isAlive(next)) out.push(next);
+    queue.push(...(below.get(next.pid) ?? []).filter((p) => p.pid !== next.pid));
   }
   return out;
 }

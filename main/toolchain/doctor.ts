@@ -93,19 +93,27 @@ function gpuChecks({ gpu, usable, settings }: Discovery): Check[] {
 }
 
 function toolkitChecks({ toolkits, choice, gpu, machine }: Discovery): Check[] {
-  const out = toolkits.found.map((toolkit) => {
+  const out = toolkits.found.map((toolkit, i) => {
     const mark = toolkit === choice.toolkit ? 'chosen' : `found by ${toolkit.via.join(', ')}`;
     const fits = driverFits(gpu.driver, gpu.driverSupports, toolkit.release, machine.platform);
     return check(
-      `toolkit.${toolkit.version}`,
+      `toolkit.${i + 1}`,
       `CUDA toolkit ${toolkit.release}`,
       fits === 'no' ? 'warning' : 'ok',
       `${toolkit.version}, ${toolkit.nvcc}, makes ${toolkit.archs[0] ?? '?'} to ${toolkit.archs.at(-1) ?? '?'}, ${mark}`,
       fits === 'no' ? `driver ${gpu.driver} is too old for it` : undefined,
     );
   });
-  for (const entry of toolkits.rejected)
-    out.push(check('toolkit.rejected', 'Not a toolkit', 'warning', `${entry.path} (found by ${entry.via})`, entry.why));
+  for (const [i, entry] of toolkits.rejected.entries())
+    out.push(
+      check(
+        `toolkit.rejected.${i + 1}`,
+        'Not a toolkit',
+        'warning',
+        `${entry.path} (found by ${entry.via})`,
+        entry.why,
+      ),
+    );
   if (toolkits.found.length > 0) return out;
   return [
     ...out,

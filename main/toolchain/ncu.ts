@@ -109,6 +109,7 @@ export interface CounterPermission {
 }
 
 const capSysAdmin = 21n;
+const capPerfmon = 38n;
 
 /**
  * Whether this process may read GPU performance counters (ERR_NVGPUCTRPERM otherwise): RmProfilingAdminOnly of the driver, and CAP_SYS_ADMIN,
@@ -125,10 +126,13 @@ export async function counterPermission(machine: Machine, wsl: boolean): Promise
   const restricted = parseAdminOnly((await machine.readText('/proc/driver/nvidia/params')) ?? '');
   if (restricted === false)
     return { status: 'allowed', cause: 'the driver allows all users (RmProfilingAdminOnly: 0)', remedy: '' };
-  const admin = hasCapability((await machine.readText('/proc/self/status')) ?? '', capSysAdmin) ?? machine.root;
+  const status = (await machine.readText('/proc/self/status')) ?? '';
+  const admin = hasCapability(status, capSysAdmin) ?? machine.root;
   if (restricted === null && !admin)
     return { status: 'unknown', cause: 'the driver does not say who may profile', remedy: '' };
   if (admin) return { status: 'allowed', cause: 'this process has CAP_SYS_ADMIN', remedy: '' };
+  if (hasCapability(status, capPerfmon))
+    return { status: 'unknown', cause: 'this process has CAP_PERFMON, which newer drivers accept', remedy: '' };
   const container =
     (await machine.exists('/.dockerenv')) || (await machine.exists('/run/.containerenv')) || machine.root;
   return {

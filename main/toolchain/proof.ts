@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../contract/index.ts';
 import { compilersToTry, type HostCompiler } from './hostCompiler.ts';
 import { type Answer, joinOn, type Machine } from './machine.ts';
+import { onPath } from './search.ts';
 import { firstLine, type Toolkit } from './toolkit.ts';
 
 /** Uses what every build of ours uses: a kernel, a launch, the C++ library, the runtime's static library and a shared object. */
@@ -43,12 +44,12 @@ export async function prove(
   if (compilers.length === 0) candidates.push({ compiler: null, ccbin: false }); // nvcc may know one that we do not
   if (candidates.length === 0) return { ok: false, fault: tooNewCompilers(toolkit, compilers) };
   const key = [
-    'proof 2',
+    'proof 3',
     toolkit.nvcc,
     toolkit.stamp,
     toolkit.version,
     arch,
-    machine.toolEnv.PATH,
+    await defaultCompilerStamp(machine),
     ...compilers.map((c) => `${c.path} ${c.version} ${c.stamp}`),
   ].join('|');
   const known = (await machine.recall(key)) as { path: string | null; ccbin: boolean } | undefined;
@@ -71,6 +72,17 @@ export async function prove(
     if (fault.code !== 'env.host-compiler' && !looksLikeHeaders(fault)) break;
   }
   return { ok: false, fault: first as ToolFault };
+}
+
+/** nvcc starts `gcc` and `g++` of the PATH by itself: which files these are decides, not the whole PATH. */
+async function defaultCompilerStamp(machine: Machine): Promise<string> {
+  const parts: string[] = [];
+  for (const name of ['gcc', 'g++']) {
+    const path = await onPath(machine, name);
+    const real = path === null ? null : await machine.realPath(path);
+    parts.push(real === null ? `no ${name}` : `${real} ${await machine.stamp(real)}`);
+  }
+  return parts.join(' ');
 }
 
 /** A compiler just too new often fails inside its own headers instead of by nvcc's version check: then an older one is worth a try. */

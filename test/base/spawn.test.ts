@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pidExists } from '../../main/base/proc.ts';
+import { allProcesses, parseStat, pidExists, treeOf, treeWithin } from '../../main/base/proc.ts';
 import type { ChildOptions } from '../../main/base/process.ts';
 import { killGroup, run, startChild, startTimeOf } from '../../main/base/spawn.ts';
 
@@ -151,7 +151,6 @@ describe('startChild', () => {
     writeFileSync(join(dir, 'parent.mts'), parentText);
     const parent = startChild([node, 'parent.mts'], options({ env: { PATH: '/usr/bin:/bin' } }));
     // The child's number is on the parent's stdout, which we only get at its end: find it by parenthood instead.
-    const { treeOf } = await import('../../main/base/proc.ts');
     let child: number | undefined;
     expect(
       await until(() => {
@@ -176,5 +175,24 @@ describe('killGroup', () => {
     expect(await killGroup(pid, start)).toBe('killed');
     expect(await killGroup(pid, start)).toBe('gone');
     await child.exited;
+  });
+});
+
+describe('process table', () => {
+  it('reads names with spaces and brackets', () => {
+    const text = `77 (a) b (c)) S 1 70 60 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 123456 1 1 18446744073709551615`;
+    expect(parseStat(text)).toEqual({ pid: 77, state: 'S', ppid: 1, pgrp: 70, session: 60, start: '123456' });
+    expect(parseStat('')).toBe(null);
+  });
+
+  it('finds the same tree with and without the list of children', async () => {
+    const child = startChild([script('tree', 'sleep 300 & (sleep 300 & wait) & wait')], options());
+    const pid = child.pid ?? 0;
+    expect(await until(() => treeOf(pid).length === 4)).toBe(true);
+    const ids = (list: { pid: number }[]) => list.map((p) => p.pid).sort();
+    expect(ids(treeWithin(allProcesses(), pid))).toEqual(ids(treeOf(pid)));
+    child.kill();
+    await child.exited;
+    expect(treeOf(pid)).toEqual([]);
   });
 });

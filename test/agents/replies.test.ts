@@ -299,6 +299,6 @@ describe('fuzz: mutated replies', () => {
       readArguments(text, 'stop');
       openBraces(text);
     }
-    expect(performance.now() - started).toBeLessThan(8000);
+    expect(performance.now() - started).toBeLessThan(20_000);
   });
 });

@@ -24,7 +24,7 @@ function typeOf(param: Param, dtype: Dtype): string {
   return `${param.role === 'in' ? 'const ' : ''}${elementType[elem]}*`;
 }
 
-function valueOf(param: Param, dtype: Dtype, index: number): string {
+function argumentOf(param: Param, dtype: Dtype, index: number): string {
   const letter = letterOf(param, dtype);
   if (letter === 'p') return `static_cast<${typeOf(param, dtype)}>(a[${index}].p)`;
   return letter === 'h' ? `cm_bf16{a[${index}].h}` : `a[${index}].${letter}`;
@@ -37,7 +37,7 @@ function valueOf(param: Param, dtype: Dtype, index: number): string {
 export function shimSource(task: Pick<Task, 'wrapper'>, dtype: Dtype): string {
   const { params } = task.wrapper;
   const types = params.map((param) => typeOf(param, dtype));
-  const values = params.map((param, index) => valueOf(param, dtype, index));
+  const values = params.map((param, index) => argumentOf(param, dtype, index));
   const signature = params.map((param) => letterOf(param, dtype)).join('');
   return `// Generated: calls a wrapper of this task with generic arguments (kernels/harness/arms.h).
 struct cm_bf16 { unsigned short bits; };

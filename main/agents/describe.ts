@@ -15,32 +15,6 @@ export interface TaskBrief {
   readonly libraries: readonly string[];
 }
 
-/** Headers that candidates may include; the screen of main/evaluate has the last word. */
-export const defaultIncludes: readonly string[] = [
-  'cuda_runtime.h',
-  'cuda_bf16.h',
-  'cuda_fp16.h',
-  'cuda_pipeline.h',
-  'cooperative_groups.h',
-  'mma.h',
-  'cuda/std/*',
-  'cub/*',
-  'math.h',
-  'cmath',
-  'cstdint',
-  'stdint.h',
-  'cstddef',
-  'stddef.h',
-  'climits',
-  'cfloat',
-  'float.h',
-  'limits.h',
-  'algorithm',
-  'type_traits',
-  'limits',
-  'utility',
-];
-
 const storage = (elem: 'T' | 'float' | 'bf16' | 'int', dtype: Dtype): string => {
   if (elem === 'int') return 'int';
   if (elem === 'bf16' || (elem === 'T' && dtype === 'bf16')) return '__nv_bfloat16';
@@ -60,12 +34,13 @@ export function signatureOf(task: Task, dtype: Dtype): { name: string; declarati
 export interface BriefOptions {
   /** Exact declaration, where the loader of tasks knows better than the schema (parameter order, qualifiers). */
   readonly signature?: string;
-  readonly includes?: readonly string[];
+  /** What the screen lets through: main/evaluate/screen/rules.ts. */
+  readonly includes: readonly string[];
   readonly libraries?: readonly string[];
 }
 
 /** Describes a task for the agents. Pure. */
-export function briefOf(task: Task, dtype: Dtype, options: BriefOptions = {}): TaskBrief {
+export function briefOf(task: Task, dtype: Dtype, options: BriefOptions): TaskBrief {
   const own = signatureOf(task, dtype);
   const params = task.wrapper.params.map((p) =>
     p.role === 'scalar'
@@ -90,7 +65,7 @@ export function briefOf(task: Task, dtype: Dtype, options: BriefOptions = {}): T
     signature: options.signature ?? own.declaration,
     persist: task.persist,
     weighting: `weight of a size = ${task.weight}`,
-    includes: options.includes ?? defaultIncludes,
+    includes: options.includes,
     libraries: options.libraries ?? [],
   };
 }
@@ -153,19 +128,12 @@ export function profileText(profile: Profile | null, mode: ProfileMode): string 
     lines.push(
       `Launch ${l.index}: ${l.kernel}, grid ${l.grid.join('x')}, block ${l.block.join('x')}${l.index === v?.launch ? ' (most time)' : ''}`,
     );
-  if (mode === 'full') {
-    const launch = profile.launches.find((l) => l.index === v?.launch) ?? profile.launches[0];
-    for (const [id, value] of Object.entries(launch?.metrics ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)))
-      lines.push(
-        `- ${id}: ${value.available ? `${value.value} ${value.unit}`.trim() : `not available (${value.reason})`}`,
-      );
-  } else {
-    for (const m of profile.filtered) {
-      const value = m.value.available
-        ? `${Number(m.value.value.toPrecision(6))} ${m.value.unit}`.trim()
-        : `not available (${m.value.reason})`;
-      lines.push(`- ${m.label}: ${value}. ${m.meaning}`);
-    }
+  // In `full` mode the profile carries every metric here, in `filtered` those of its bottleneck.
+  for (const m of profile.filtered) {
+    const value = m.value.available
+      ? `${Number(m.value.value.toPrecision(6))} ${m.value.unit}`.trim()
+      : `not available (${m.value.reason})`;
+    lines.push(`- ${m.label}: ${value}. ${m.meaning}`);
   }
   return lines.join('\n');
 }

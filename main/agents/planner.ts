@@ -21,6 +21,8 @@ export interface PastScheme {
   readonly ratio: number | null;
   /** Per size: dimensions and speed-up over the best of that time. */
   readonly sizes: readonly { readonly dims: string; readonly versusBest: number | null }[];
+  /** false: the sizes are of a first sample that was not confirmed. */
+  readonly confirmed: boolean;
   /** Outcomes of all attempts of the round, in order. */
   readonly attempts: readonly string[];
   readonly bottleneck: string | null;
@@ -50,7 +52,9 @@ function pastText(past: PastScheme): string {
   if (past.ratio !== null) lines.push(`Against the best version of that time ${past.ratio.toFixed(3)}x.`);
   const sizes = past.sizes.filter((s) => s.versusBest !== null);
   if (sizes.length > 0)
-    lines.push(`By size: ${sizes.map((s) => `${s.dims}: ${s.versusBest?.toFixed(3)}x`).join('; ')}.`);
+    lines.push(
+      `By size${past.confirmed ? '' : ' (first sample, not confirmed)'}: ${sizes.map((s) => `${s.dims}: ${s.versusBest?.toFixed(3)}x`).join('; ')}.`,
+    );
   if (past.attempts.length > 1) lines.push(`Attempts: ${past.attempts.join(', then ')}.`);
   if (past.bottleneck !== null) lines.push(`Its profile: ${past.bottleneck} bound.`);
   const source = past.by === 'user' ? 'Scheme (a source given by the user)' : 'Scheme';

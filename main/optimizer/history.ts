@@ -11,20 +11,23 @@ export function pastScheme(
   reason: string,
 ): PastScheme {
   const figures = last?.figures ?? null;
+  // Only confirming figures count as figures; those of a first sample are a hint.
+  const confirmed = figures?.phase === 'confirm' ? figures : null;
   return {
     round,
     scheme,
     by,
     outcome: last?.outcome ?? null,
     reason,
-    score: figures?.score?.value ?? null,
-    ratio: figures?.ratio?.value ?? null,
+    score: confirmed?.score?.value ?? null,
+    ratio: confirmed?.ratio?.value ?? null,
     sizes: (figures?.sizes ?? []).map((s) => ({
       dims: Object.entries(s.dims)
         .map(([k, v]) => `${k}=${v}`)
         .join(' '),
       versusBest: s.versusBest?.value ?? null,
     })),
+    confirmed: confirmed !== null,
     attempts,
     bottleneck: last?.profile?.verdict?.bottleneck ?? null,
   };

@@ -1,29 +1,19 @@
 import {
   type Budget,
-  debugRequest,
   defaultArguments,
   defaultBudget,
-  type PastFix,
-  type PastScheme,
   plannerRequest,
-  readFix,
   readScheme,
   sharedParts,
 } from '../agents/index.ts';
 import { type AppError, type Evaluation, isValidOutcome } from '../contract/index.ts';
-import { type AgentContext, askWhole, badReply, built, type Written, writeCandidate } from './attempt.ts';
+import { type AgentContext, askWhole, badReply, built } from './attempt.ts';
 import { pastScheme } from './history.ts';
+import { measureOrigin, type State } from './measure.ts';
 import type { Best, LoopConfig, LoopDeps, LoopOutcome, Version } from './ports.ts';
+import { attempts } from './round.ts';
 import { Steps } from './steps.ts';
 import { failed, type Stop, toStop } from './stop.ts';
-
-interface State {
-  best: Best | null;
-  tried: number;
-  readonly history: PastScheme[];
-  /** For the Compiler: options refused or failed so far. */
-  readonly remarks: string[];
-}
 
 /**
  * Algorithm 1 of the paper on a history that can be driven any number of times: every external action is a step with a fixed
@@ -76,9 +66,6 @@ async function recordStop(steps: Steps, stop: Stop): Promise<void> {
     });
 }
 
-const labelOf = (config: LoopConfig, at: string): string => `${config.run.task} ${config.run.dtype} ${at}`;
-const plannedCandidates = (config: LoopConfig): number => config.run.rounds * (1 + config.run.debugAttempts);
-
 /** Line 1: the original, measured and profiled; it is the first best version, with P = 1. */
 async function baseline(config: LoopConfig, steps: Steps, state: State): Promise<void> {
   const evaluation = await measureOrigin(config, steps, 'r0.baseline');
@@ -92,15 +79,6 @@ async function baseline(config: LoopConfig, steps: Steps, state: State): Promise
     });
   state.best = { ...config.origin, round: 0, attempt: 0, evaluation, score: 1 };
 }
-
-const measureOrigin = (config: LoopConfig, steps: Steps, position: string): Promise<Evaluation> =>
-  steps.evaluate(position, {
-    label: labelOf(config, position),
-    candidate: null,
-    best: null,
-    tried: 0,
-    planned: plannedCandidates(config),
-  });
 
 function contextOf(config: LoopConfig, deps: LoopDeps, steps: Steps, best: Best): AgentContext {
   const { gpu, machine } = best.evaluation;
@@ -162,13 +140,14 @@ async function endRound(
   outcomes: readonly string[],
   reason: string,
 ): Promise<void> {
-  state.history.push(pastScheme(round, scheme, by, last, outcomes, reason));
+  const past = pastScheme(round, scheme, by, last, outcomes, reason);
+  state.history.push(past);
   await steps.event(`r${round}.ended`, {
     type: 'round-ended',
     round,
     accepted: last?.outcome === 'accepted',
     outcome: last?.outcome ?? null,
-    score: last?.figures?.score?.value ?? null,
+    score: past.score,
   });
 }
 
@@ -203,182 +182,4 @@ async function plan(config: LoopConfig, ctx: AgentContext, state: State, round: 
   if (reply.kind === 'truncated') return reply.answer;
   await badReply(ctx, { round, attempt: 0, position }, 'planner', reply.reason);
   return null;
-}
-
-interface RoundResult {
-  readonly version: Version | null;
-  readonly attempt: number;
-  readonly evaluation: Evaluation | null;
-  readonly outcomes: readonly string[];
-  readonly reason: string;
-}
-
-/** Lines 5 to 18: up to 1 + D candidates, each mended from the one before. */
-async function attempts(
-  config: LoopConfig,
-  deps: LoopDeps,
-  ctx: AgentContext,
-  state: State,
-  round: number,
-  scheme: string,
-  supplied: Version | null,
-): Promise<RoundResult> {
-  const outcomes: string[] = [];
-  const fixes: PastFix[] = [];
-  let version: Version | null = null;
-  let evaluation: Evaluation | null = null;
-  let replyProblem: string | null = null;
-  let fix: string | null = null;
-  let attempt = 0;
-  for (; attempt <= config.run.debugAttempts; attempt++) {
-    await ctx.steps.event(`r${round}.a${attempt}.started`, { type: 'attempt-started', round, attempt });
-    if (evaluation !== null && version !== null && replyProblem === null)
-      fix = await diagnose(ctx, round, attempt, scheme, version, evaluation, fixes);
-    const base: string = version?.source ?? (state.best as Best).source;
-    const written: Written =
-      attempt === 0 && supplied !== null
-        ? await takeSupplied(ctx, round, supplied)
-        : await writeCandidate(ctx, { round, attempt, base, scheme, fix, replyProblem, remarks: state.remarks });
-    if (!written.ok) {
-      replyProblem = written.reason;
-      outcomes.push('bad-reply');
-      continue;
-    }
-    replyProblem = null;
-    const candidate: Version = written.version;
-    version = candidate;
-    evaluation = await evaluateCandidate(config, deps, ctx, state, round, attempt, candidate);
-    outcomes.push(evaluation.outcome);
-    if (fix !== null) fixes.push({ attempt, fix, result: `${evaluation.outcome}: ${evaluation.reason}` });
-    if (isValidOutcome(evaluation.outcome)) break;
-    if (evaluation.outcome === 'compile-error')
-      state.remarks.push(`${candidate.compileArgs.join(' ') || '(no options)'}: did not compile, ${evaluation.reason}`);
-  }
-  const reason =
-    replyProblem !== null
-      ? `The Coder's last reply could not be used: ${replyProblem}.`
-      : (evaluation?.reason ?? 'No candidate.');
-  return { version, attempt, evaluation, outcomes, reason };
-}
-
-async function takeSupplied(ctx: AgentContext, round: number, version: Version): Promise<Written> {
-  await ctx.steps.event(`r${round}.a0.source`, {
-    type: 'source',
-    round,
-    attempt: 0,
-    source: version.source,
-    compileArgs: [...version.compileArgs],
-  });
-  return { ok: true, version };
-}
-
-/** Line 10. An unusable diagnosis leaves the evidence itself as the Coder's guide. */
-async function diagnose(
-  ctx: AgentContext,
-  round: number,
-  attempt: number,
-  scheme: string,
-  version: Version,
-  evaluation: Evaluation,
-  fixes: readonly PastFix[],
-): Promise<string> {
-  const position = `r${round}.a${attempt}.debug`;
-  const digest = evaluation.digest.trim() === '' ? evaluation.reason : evaluation.digest;
-  const { request, dropped } = built(
-    debugRequest(
-      ctx.prompts,
-      {
-        shared: ctx.shared,
-        source: version.source,
-        compileArgs: version.compileArgs,
-        scheme,
-        digest: `${evaluation.outcome}: ${digest}`,
-        earlier: fixes,
-      },
-      ctx.budget,
-    ),
-  );
-  if (dropped > 0)
-    await ctx.steps.notice(position, 100, `The oldest ${dropped} fixes were left out of the Debug prompt for length.`);
-  const reply = await askWhole(ctx, position, request, readFix);
-  if (reply.kind === 'unusable') await badReply(ctx, { round, attempt, position }, 'debug', reply.reason);
-  const fix =
-    reply.kind === 'text'
-      ? reply.text
-      : reply.kind === 'truncated'
-        ? reply.answer
-        : `(no diagnosis was given) ${evaluation.outcome}: ${digest}`;
-  await ctx.steps.event(`r${round}.a${attempt}.fix`, { type: 'fix', round, attempt, fix });
-  return fix;
-}
-
-/** Line 7. */
-async function evaluateCandidate(
-  config: LoopConfig,
-  deps: LoopDeps,
-  ctx: AgentContext,
-  state: State,
-  round: number,
-  attempt: number,
-  version: Version,
-): Promise<Evaluation> {
-  const at = `r${round}.a${attempt}`;
-  const position = `${at}.eval`;
-  const changed = (await deps.remeasureBefore?.(position)) ?? null;
-  if (changed !== null) await remeasure(config, ctx.steps, state, position, changed);
-  const best = state.best as Best;
-  state.tried++;
-  const evaluation = await ctx.steps.evaluate(position, {
-    label: labelOf(config, at),
-    candidate: version,
-    best: best.round === 0 ? null : { source: best.source, compileArgs: best.compileArgs },
-    tried: state.tried,
-    planned: plannedCandidates(config),
-  });
-  await ctx.steps.event(`${at}.evaluated`, { type: 'evaluated', round, attempt, evaluation });
-  return evaluation;
-}
-
-/** The machine is another one than before: figures and profile of origin and best are taken anew, not compared across machines. */
-async function remeasure(
-  config: LoopConfig,
-  steps: Steps,
-  state: State,
-  position: string,
-  what: string,
-): Promise<void> {
-  const best = state.best as Best;
-  await steps.event(`${position}.changed`, {
-    type: 'changed',
-    position,
-    what: `${what}; origin and best are measured again.`,
-  });
-  const origin = await measureOrigin(config, steps, `${position}.remeasure.origin`);
-  if (!isValidOutcome(origin.outcome))
-    throw failed({
-      code: 'input.task',
-      message: `The original kernel fails on this machine: ${origin.reason}`,
-      detail: origin.digest,
-    });
-  if (best.round === 0) {
-    state.best = { ...best, evaluation: origin };
-    return;
-  }
-  const evaluation = await steps.evaluate(`${position}.remeasure.best`, {
-    label: labelOf(config, `${position}.remeasure.best`),
-    candidate: { source: best.source, compileArgs: best.compileArgs },
-    best: null,
-    tried: 1,
-    planned: 1,
-  });
-  if (!isValidOutcome(evaluation.outcome)) {
-    await steps.notice(
-      position,
-      100,
-      `The best version fails on this machine (${evaluation.reason}); the original is the best again.`,
-    );
-    state.best = { ...config.origin, round: 0, attempt: 0, evaluation: origin, score: 1 };
-    return;
-  }
-  state.best = { ...best, evaluation, score: evaluation.figures?.score?.value ?? null };
 }

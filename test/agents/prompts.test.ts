@@ -19,9 +19,9 @@ import {
 } from '../../main/agents/index.ts';
 import { fenced, fillTemplate, fillText, parseTemplate } from '../../main/agents/template.ts';
 import { type ChatRequest, type Result, unwrap } from '../../main/contract/index.ts';
-import { candidate, evaluation, originSource, prompts, task } from '../optimizer/support.ts';
+import { candidate, evaluation, includes, originSource, prompts, task } from '../optimizer/support.ts';
 
-const brief = briefOf(task, 'fp32');
+const brief = briefOf(task, 'fp32', { includes });
 const baseline = evaluation('valid', null);
 const peaks = { readBytesPerS: 4.1e12, writeBytesPerS: 3.6e12, fp32FlopsPerS: 6.2e13 };
 const shared = unwrap(sharedParts(prompts, brief, baseline.gpu, peaks, 'sm_90'));
@@ -41,6 +41,7 @@ const past = (round: number, change: Partial<PastScheme> = {}): PastScheme => ({
     { dims: 'N=1024', versusBest: 0.99 },
     { dims: 'N=1048576', versusBest: 1.21 },
   ],
+  confirmed: true,
   attempts: ['accepted'],
   bottleneck: 'memory-bandwidth',
   ...change,
@@ -116,7 +117,7 @@ describe('golden prompts', () => {
     await expect(shown(unwrap(compilerRequest(prompts, input, defaultBudget)))).toMatchFileSnapshot(golden('compiler'));
   });
   it('debug, bf16', async () => {
-    const bf16 = briefOf(task, 'bf16', { libraries: ['cublas'] });
+    const bf16 = briefOf(task, 'bf16', { includes, libraries: ['cublas'] });
     const { request } = unwrap(
       debugRequest(
         prompts,

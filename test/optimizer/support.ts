@@ -128,6 +128,8 @@ __global__ void scale_kernel(float* y, const float* x, int N) {
 extern "C" void scale(float* y, const float* x, int N) { scale_kernel<<<(N + 255) / 256, 256>>>(y, x, N); }
 `;
 
+export const includes = ['cuda_runtime.h', 'cub/*'];
+
 /** A candidate whose comment tells the scripted evaluator what to make of it: `// verdict: accepted 1.5`. */
 export const candidate = (verdict: string): string => `#include <cuda_runtime.h>
 // verdict: ${verdict}
@@ -396,7 +398,7 @@ export const loopConfig = (change: Partial<RunConfig> = {}): LoopConfig => ({
   run: runConfig(change),
   rootSeed: 'ab'.repeat(32),
   programVersion: '0.1.0',
-  brief: briefOf(task, 'fp32'),
+  brief: briefOf(task, 'fp32', { includes }),
   origin: { source: originSource, compileArgs: ['-O3'] },
 });
 

@@ -25,6 +25,7 @@ import { Containment } from './containment.ts';
 import { Gate, Queue } from './gate.ts';
 import { JobFolder } from './job-folder.ts';
 import { type RunSession, runSessionStep } from './session-step.ts';
+import { sessionVerified } from './verified.ts';
 
 export interface LocalSettings {
   /** true: refuse to build or run untrusted code where no sandbox works. Default false: it runs, and the result says "none". */
@@ -239,7 +240,14 @@ class Execution {
       const result = await this.results.get(id);
       if (result && result.status !== 'ok') return `step ${id} ended with "${result.status}"`;
     }
-    if (step.kind !== 'session' || step.ifNominated === undefined) return null;
+    if (step.kind !== 'session') return null;
+    if (step.ifVerified !== undefined) {
+      const result = await this.results.get(step.ifVerified);
+      const verify = this.job.steps.find((s) => s.id === step.ifVerified);
+      if (verify?.kind !== 'session' || !sessionVerified(verify.plan, result?.session))
+        return `session ${step.ifVerified} did not find the results right`;
+    }
+    if (step.ifNominated === undefined) return null;
     const before = await this.results.get(step.ifNominated);
     const nominated = before?.session?.mode === 'time' ? before.session.nominated : null;
     return nominated === true ? null : `session ${step.ifNominated} did not nominate the candidate`;

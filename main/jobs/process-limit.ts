@@ -1,12 +1,16 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { treeOf } from '../base/proc.ts';
 import type { ChildHandle } from '../base/process.ts';
 import { run } from '../base/spawn.ts';
 import { type SandboxFacts, sandboxArgv } from './sandbox.ts';
 
-/** Processes and threads of one sandbox. CUDA, ncu and nvcc need some dozens; a fork bomb must not starve the machine. */
-const maxTasks = 512;
+/**
+ * Processes and threads of one sandbox. CUDA, nvcc and ncu need some dozens, a judge one per processor. Several hundred busy tasks
+ * on a few processors would keep us from even ending them, so the limit grows with the processors.
+ */
+export const maxTasks = 64 + 4 * availableParallelism();
 
 /**
  * How the number of tasks is limited here: by a cgroup (root), by RLIMIT_NPROC counted in the sandbox's own user namespace
@@ -101,7 +105,14 @@ function removeGroup(group: string, tries = 20): void {
 
 function watch(handle: ChildHandle): () => void {
   const timer = setInterval(() => {
-    if (handle.pid !== null && countTasks(handle.pid) > maxTasks) handle.kill();
+    if (handle.pid === null || countTasks(handle.pid) <= maxTasks) return;
+    // bwrap first: with it the kernel ends the whole pid namespace at once, while handle.kill() would walk a growing tree.
+    try {
+      process.kill(handle.pid, 'SIGKILL');
+    } catch {
+      // Ended meanwhile.
+    }
+    handle.kill();
   }, 100);
   return () => clearInterval(timer);
 }

@@ -35,6 +35,12 @@ const driverDirs = [
 ];
 
 /**
+ * What a root user without capabilities could still write: kernel settings, the driver's suspend switch (/proc/driver/nvidia) …
+ * They stay readable.
+ */
+const procEntries = 'acpi asound bus driver fs irq mtrr pressure scsi sys sysrq-trigger tty'.split(' ');
+
+/**
  * Finds what a sandbox needs on this machine and tries one. Sandboxes that cannot start here (no user namespaces, AppArmor,
  * no bwrap) give `usable: false` with the reason, in words.
  */
@@ -110,15 +116,7 @@ function collect(tools: ToolPaths, bwrap: string): Omit<SandboxFacts, 'features'
     links,
     gpuDevices: gpuDevices(),
     gpuDirs,
-    procReadOnly: [
-      '/proc/sys',
-      '/proc/sysrq-trigger',
-      '/proc/irq',
-      '/proc/bus',
-      '/proc/fs',
-      '/proc/acpi',
-      '/proc/scsi',
-    ].filter((path) => existsSync(path)),
+    procReadOnly: procEntries.map((name) => `/proc/${name}`).filter((path) => existsSync(path)),
     countersNeedAdmin: process.getuid?.() === 0 && countersForAdminsOnly(),
   };
 }

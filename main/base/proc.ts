@@ -82,7 +82,11 @@ export function startTimeOf(pid: number): string | null {
     return stat && isAlive(stat) ? `${boot()}:${stat.start}` : null;
   }
   if (process.platform === 'win32') return null;
-  const ps = execaSync('ps', ['-o', 'lstart=', '-p', String(pid)], { reject: false, env: { LC_ALL: 'C' } });
+  const ps = execaSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
+    reject: false,
+    env: { LC_ALL: 'C', PATH: '/bin:/usr/bin' },
+    extendEnv: false,
+  });
   const text = typeof ps.stdout === 'string' ? ps.stdout.trim() : '';
   return ps.exitCode === 0 && text !== '' ? text : null;
 }
@@ -118,13 +122,17 @@ function kernelListsChildren(): boolean {
   return listsChildren;
 }
 
-/** Live descendants of a process, itself included, by parenthood. Cheap where the kernel lists children: reads only the tree's own entries. */
-export function treeOf(pid: number): ProcStat[] {
+/**
+ * Live descendants of a process, itself included, by parenthood. Cheap where the kernel lists children: reads only the tree's own entries.
+ * The walk ends after `maxMs`: a fork bomb grows faster than it can be read, and the caller must get on with killing it.
+ */
+export function treeOf(pid: number, maxMs = 200): ProcStat[] {
   if (!kernelListsChildren()) return treeWithin(allProcesses(), pid);
   const out: ProcStat[] = [];
   const queue = [pid];
   const seen = new Set<number>();
-  while (queue.length > 0) {
+  const until = performance.now() + maxMs;
+  while (queue.length > 0 && performance.now() < until) {
     const next = queue.pop() as number;
     if (seen.has(next)) continue;
     seen.add(next);

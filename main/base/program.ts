@@ -47,7 +47,9 @@ export function deathSignalPrefix(): readonly string[] {
     setpriv = null;
     if (process.platform === 'linux') {
       const { path } = findProgram('setpriv', '/usr/bin:/bin:/usr/sbin:/sbin', '/');
-      const proof = path && execaSync(path, ['--pdeathsig', 'KILL', '--', path, '--version'], { reject: false });
+      const proof =
+        path &&
+        execaSync(path, ['--pdeathsig', 'KILL', '--', path, '--version'], { reject: false, env: {}, extendEnv: false });
       if (path && proof && proof.exitCode === 0) setpriv = path;
     }
   }

@@ -11,6 +11,8 @@ export { startTimeOf } from './proc.ts';
 const graceMs = 2000;
 /** How long a killed tree may linger (driver call in state D) before we report it as stuck, ms. */
 const stuckMs = 30_000;
+/** Longest look at a tree, ms; the pause between two looks is at least twenty times what one took. */
+const walkMs = 50;
 /** Pipes that an escaped process still holds are given up after this, ms. */
 const drainMs = 1000;
 
@@ -39,7 +41,7 @@ class Tree {
 
   /** Resident KiB of the tree now; remembers members outside the group, and the maximum. null where /proc is missing. */
   measure(): number | null {
-    const members = treeOf(this.pid);
+    const members = treeOf(this.pid, walkMs);
     if (members.length === 0) return null;
     let sum = 0;
     for (const member of members) {
@@ -56,7 +58,8 @@ class Tree {
 
   signal(name: 'SIGTERM' | 'SIGKILL'): void {
     if (process.platform === 'win32') {
-      execaSync('taskkill', ['/PID', String(this.pid), '/T', '/F'], { reject: false });
+      const env = { SystemRoot: process.env.SystemRoot ?? 'C:\\Windows', PATH: process.env.PATH ?? '' };
+      execaSync('taskkill', ['/PID', String(this.pid), '/T', '/F'], { reject: false, env, extendEnv: false });
       return;
     }
     this.measure(); // after the leader dies, who was its descendant can no longer be told
@@ -193,9 +196,11 @@ export function startChild(argv: readonly string[], options: ChildOptions): Chil
   later(options.wallMs, () => end('timeout', 'SIGTERM'));
   const watch = (pause: number): void =>
     later(pause, () => {
+      const from = performance.now();
       const rss = tree.measure();
+      const took = performance.now() - from;
       if (rss !== null && options.memoryMiB !== null && rss > options.memoryMiB * 1024) end('memory', 'SIGKILL');
-      watch(Math.min(250, pause * 2));
+      watch(Math.max(Math.min(250, pause * 2), 20 * took));
     });
   watch(10);
 

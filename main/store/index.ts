@@ -21,10 +21,11 @@ import {
 import { type Subscription, subscribe } from './subscribe.ts';
 import { TransientBus, type TransientListener } from './transient.ts';
 
+export { environmentChanges } from './environment.ts';
 export { parseRecording, readRecording, recordingText } from './recording.ts';
-export { environmentChanges, type ResumeReport } from './resume.ts';
+export type { ResumeReport } from './resume.ts';
 export { RunLogStore } from './runLog.ts';
-export type { Environment, NewRun, RunKind, RunRecord, StoredEvent } from './runs.ts';
+export type { Environment, NewRun, OpenStep, RunKind, RunRecord, StoredEvent } from './runs.ts';
 export type { Subscription } from './subscribe.ts';
 
 /** A run that this process drives. `release` when it has ended or parked. */
@@ -117,7 +118,12 @@ export class Store {
   /** Removes a run and the files that only it referred to. */
   async remove(run: string): Promise<void> {
     await deleteRun(this.#db, run);
-    await this.#content.collect(this.#db);
+    await this.collect();
+  }
+
+  /** Deletes long contents that no run refers to; gives back how many. `grace`: age that protects a file, ms. */
+  collect(grace?: number): Promise<number> {
+    return this.#content.collect(this.#db, grace);
   }
 
   async close(): Promise<void> {

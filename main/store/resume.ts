@@ -2,6 +2,7 @@ import { killGroup } from '../base/spawn.ts';
 import type { AgentName, RunEvent } from '../contract/index.ts';
 import type { ContentFiles } from './content.ts';
 import type { Database } from './db/database.ts';
+import { noteEnvironment } from './environment.ts';
 import { type Lease, thisPlace } from './lease.ts';
 import { appendEvent, type Environment, type RunRecord } from './runs.ts';
 
@@ -16,14 +17,6 @@ export interface ResumeReport {
   readonly unanswered: readonly string[];
   /** What differs from the machine the run began on, e.g. "driver 580.1 → 581.0": origin and best are to be measured again. */
   readonly changes: readonly string[];
-}
-
-/** What differs between two environments; what either side does not know is no difference. */
-export function environmentChanges(before: Environment | null, now: Environment | null): string[] {
-  if (!before || !now) return [];
-  return (['gpu', 'driver', 'toolkit', 'harness'] as const)
-    .filter((k) => before[k] !== null && now[k] !== null && before[k] !== now[k])
-    .map((k) => (k === 'harness' ? 'harness sources' : `${k} ${before[k]} → ${now[k]}`));
 }
 
 /**
@@ -44,20 +37,16 @@ export async function prepareResume(
     [run.id],
   );
   const unanswered = open.filter((s) => paid && s.kind === 'chat' && s.state === 'open' && s.agent);
-  const changes = environmentChanges(run.environment, now);
-  const report = {
-    ...ended,
-    openStep: open[0]?.position ?? null,
-    unanswered: unanswered.map((s) => s.position),
-    changes,
-  };
-  await db.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await lease.check(tx);
+    const report = {
+      ...ended,
+      openStep: open[0]?.position ?? null,
+      unanswered: unanswered.map((s) => s.position),
+      changes: now ? await noteEnvironment(tx, run.id, now) : [],
+    };
     await tx.run('DELETE FROM processes WHERE run = ?', [run.id]);
-    await tx.run('UPDATE runs SET resumes = resumes + 1, environment = coalesce(?, environment) WHERE id = ?', [
-      now ? JSON.stringify(now) : null,
-      run.id,
-    ]);
+    await tx.run('UPDATE runs SET resumes = resumes + 1 WHERE id = ?', [run.id]);
     for (const step of unanswered) {
       const usage: RunEvent = {
         type: 'usage',
@@ -70,8 +59,8 @@ export async function prepareResume(
     }
     const resumed: RunEvent = { type: 'resumed', note: describe(report) };
     await appendEvent(tx, run.id, `resumed:${run.resumes + 1}`, resumed, inline(resumed));
+    return report;
   });
-  return report;
 }
 
 const inline = (event: RunEvent) => ({ body: JSON.stringify(event), content: null });

@@ -1,6 +1,5 @@
 import { hashJson } from '../base/hash.ts';
 import {
-  AppFailure,
   type RunEvent,
   type RunLog,
   runEventSchema,
@@ -12,9 +11,10 @@ import {
 } from '../contract/index.ts';
 import type { ContentFiles } from './content.ts';
 import type { Database, Tx } from './db/database.ts';
+import { noteEnvironment } from './environment.ts';
 import type { Lease } from './lease.ts';
 import { thisPlace } from './lease.ts';
-import { appendEvent } from './runs.ts';
+import { appendEvent, type Environment } from './runs.ts';
 import { storable, withoutKnownSecrets } from './secrets.ts';
 import type { TransientBus } from './transient.ts';
 
@@ -88,13 +88,12 @@ export class RunLogStore implements RunLog {
     );
   }
 
-  /** An answer "no" closes the intent too: nothing is under way any more, and no cost is unknown. */
+  /** A step that failed under our eyes is no longer under way: only a crash leaves an intent open. */
   async #execute<T>(position: string, execute: () => Promise<Executed<T>>): Promise<Executed<T>> {
     try {
       return await execute();
     } catch (error) {
-      const answered = error instanceof AppFailure && error.error.code !== 'cancelled';
-      if (answered) await this.#write((tx) => this.#forget(tx, position));
+      await this.#write((tx) => this.#forget(tx, position));
       throw error;
     }
   }
@@ -142,6 +141,40 @@ export class RunLogStore implements RunLog {
         startTime,
       ]),
     ).catch(() => {});
+  }
+
+  /**
+   * What changed on the machine since the measurements before the evaluation at `position`, or null. The answer is kept: it is the
+   * same in every later drive. A change noted after the answer was kept makes the measurements taken for it stale: they go.
+   */
+  remeasureBefore(position: string): Promise<string | null> {
+    return this.#write(async (tx) => {
+      const done = await tx.get("SELECT 1 FROM steps WHERE run = ? AND position = ? AND state = 'done'", [
+        this.run,
+        position,
+      ]);
+      const fresh = done
+        ? 0
+        : await tx.run('UPDATE machine_changes SET position = ? WHERE run = ? AND position IS NULL', [
+            position,
+            this.run,
+          ]);
+      if (fresh > 0)
+        await tx.run('DELETE FROM steps WHERE run = ?1 AND substr(position, 1, length(?2)) = ?2', [
+          this.run,
+          `${position}.remeasure.`,
+        ]);
+      const rows = await tx.all<{ what: string }>(
+        'SELECT what FROM machine_changes WHERE run = ? AND position = ? ORDER BY ordinal',
+        [this.run, position],
+      );
+      return rows.length > 0 ? rows.map((r) => r.what).join('; ') : null;
+    });
+  }
+
+  /** The machine that ran a job: another one than before means that origin and best are to be measured again. */
+  noteEnvironment(now: Environment): Promise<string[]> {
+    return this.#write((tx) => noteEnvironment(tx, this.run, now));
   }
 
   async #forget(tx: Tx, position: string): Promise<void> {

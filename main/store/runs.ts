@@ -191,6 +191,24 @@ export async function appendEvent(
   if (status) await tx.run('UPDATE runs SET status = ? WHERE id = ?', [status, run]);
 }
 
+export interface OpenStep {
+  readonly position: string;
+  readonly kind: 'chat' | 'job';
+  readonly state: 'open' | 'parked';
+}
+
+export async function openStep(db: Database, run: string): Promise<OpenStep | null> {
+  const row = await db.get<{ position: string; kind: 'chat' | 'job'; state: 'open' | 'parked' }>(
+    "SELECT position, kind, state FROM steps WHERE run = ? AND state <> 'done' ORDER BY ordinal LIMIT 1",
+    [run],
+  );
+  return row ?? null;
+}
+
+export async function updateConfig(db: Database, run: string, config: RunConfig): Promise<void> {
+  await db.transaction((tx) => tx.run('UPDATE runs SET config = ? WHERE id = ?', [JSON.stringify(config), run]));
+}
+
 /** Removes a run with all it holds; its files go with the next collection. */
 export async function deleteRun(db: Database, run: string): Promise<void> {
   await db.transaction((tx) => tx.run('DELETE FROM runs WHERE id = ?', [run]));

@@ -33,7 +33,7 @@ export class Database {
 
   /** Runs `fn` alone in a write transaction: all of it is stored, or nothing when it throws. Not to be nested. */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
-    if (this.#inside.getStore()) throw new Error('transaction inside a transaction');
+    if (this.#inside.getStore()) return Promise.reject(new Error('transaction inside a transaction'));
     if (this.#closed) return Promise.reject(new Error('history is closed'));
     const turn = this.#queue.then(() => this.#inside.run(true, () => this.#transact(fn)));
     this.#queue = turn.catch(() => {});

@@ -72,6 +72,13 @@ const migrations: readonly string[] = [
     start_time TEXT NOT NULL,
     heartbeat_at TEXT NOT NULL
   ) WITHOUT ROWID;
+  CREATE TABLE machine_changes (
+    run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    ordinal INTEGER NOT NULL,
+    what TEXT NOT NULL,
+    position TEXT,
+    PRIMARY KEY (run, ordinal)
+  ) WITHOUT ROWID;
   CREATE INDEX events_content ON events(content) WHERE content IS NOT NULL;
   CREATE INDEX steps_content ON steps(content) WHERE content IS NOT NULL;
   CREATE INDEX runs_created ON runs(created_at);

@@ -1,0 +1,97 @@
+import type { Dtype, Task } from '../../contract/index.ts';
+import { candidateName, paramTypes, signature } from '../task/index.ts';
+import { checkAssembly, checkAttributes, checkMacroAssembly } from './assembly.ts';
+import { directives, pragmaOperators } from './directives.ts';
+import { checkGlobals } from './globals.ts';
+import { lex, type Token } from './lex.ts';
+import { checkNames } from './names.ts';
+import { type Rejection, Report } from './report.ts';
+import { structureOf } from './scopes.ts';
+import { checkSignature, type Expected } from './signature.ts';
+
+export type { Rejection } from './report.ts';
+export { allowedIncludes } from './rules.ts';
+
+export interface ScreenOptions {
+  /** Headers that the task allows besides the general list. */
+  readonly includes?: readonly string[];
+  /** Name families of libraries that the task allows ("cublas"). */
+  readonly libraries?: readonly string[];
+}
+
+export interface Screened {
+  /** Empty: the source may be built. In order of lines. */
+  readonly rejections: readonly Rejection[];
+  /** The only fault is that the wrapper lacks extern "C". */
+  readonly onlyExternC: boolean;
+}
+
+/**
+ * Looks at a candidate's source before anything is built (section 4.1 of the design): names and signature, headers, host interfaces,
+ * assembly, code that would run at load time, macros that hide names. A first line, in words that help; the sandbox and the
+ * verification stand behind it.
+ */
+export function screen(source: string, task: Task, dtype: Dtype, options: ScreenOptions = {}): Screened {
+  const name = candidateName(task, dtype);
+  return screenSource(
+    source,
+    { name, types: paramTypes(task, dtype), declaration: signature(task, dtype, name) },
+    options,
+  );
+}
+
+/** The same against a given wrapper. */
+export function screenSource(source: string, expected: Expected, options: ScreenOptions = {}): Screened {
+  const report = new Report();
+  characters(source, report);
+  const lexed = lex(source);
+  for (const fault of lexed.faults) report.add(fault.line, 'text', fault.message);
+  oddTokens(lexed.tokens, report);
+  const { code, macros } = directives(lexed.tokens, report, options.includes ?? []);
+  pragmaOperators(code, report);
+  const structure = structureOf(code);
+  for (const line of structure.unbalanced) report.add(line, 'text', 'a bracket has no counterpart');
+  const libraries = options.libraries ?? [];
+  checkNames(code, structure, report, libraries);
+  for (const macro of macros) {
+    checkNames(macro.all, structure, report, libraries);
+    checkMacroAssembly(macro.all, report);
+    checkAttributes(macro.all, report);
+  }
+  checkAssembly(code, structure, report);
+  checkAttributes(code, report);
+  checkGlobals(code, structure, report);
+  const missesExternC = checkSignature(code, structure, macros, expected, report);
+  return { rejections: report.sorted(), onlyExternC: missesExternC && report.rejections.length === 1 };
+}
+
+/** Control characters and trigraphs: they make compilers and readers see different texts. */
+function characters(source: string, report: Report): void {
+  source.split('\n').forEach((line, i) => {
+    if (/\?\?[=/'()!<>-]/.test(line)) report.add(i + 1, 'text', 'trigraphs are not allowed');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
+    if (/[\0-\x08\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2069]|\r(?!$)/.test(line))
+      report.add(i + 1, 'text', 'control characters are not allowed');
+  });
+}
+
+/** Outside of strings and comments only plain C++ characters: no universal names, no look-alike letters. */
+function oddTokens(tokens: readonly Token[], report: Report): void {
+  for (const token of tokens)
+    if (token.kind === 'other' || (token.kind === 'identifier' && token.text.includes('$')))
+      report.add(
+        token.line,
+        'text',
+        `the character ${JSON.stringify(token.text)} is not allowed outside of strings and comments`,
+      );
+}
+
+/** Rejections as text for the Debug agent, and the first one as a reason. */
+export function rejectionText(rejections: readonly Rejection[]): { reason: string; digest: string } {
+  const lines = rejections.map((r) => `line ${r.line}, ${r.rule}: ${r.why}`);
+  const more = lines.length > 1 ? ` (and ${lines.length - 1} more)` : '';
+  return {
+    reason: `${lines[0] ?? ''}${more}`,
+    digest: ['The source was refused before it was built:', ...lines.slice(0, 40)].join('\n'),
+  };
+}

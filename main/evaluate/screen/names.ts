@@ -1,0 +1,93 @@
+import type { Token } from './lex.ts';
+import type { Report } from './report.ts';
+import {
+  allowedBuiltins,
+  cudaConstants,
+  cudaFunctions,
+  refusedCuda,
+  refusedFamilies,
+  refusedNames,
+  refusedStd,
+  softNames,
+} from './rules.ts';
+import type { Structure } from './scopes.ts';
+
+const has = <T>(record: Readonly<Record<string, T>>, key: string): T | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined;
+
+/** Why a name is refused wherever it stands, or null. */
+function nameFault(name: string): { rule: string; why: string } | null {
+  const hard = has(refusedNames, name);
+  if (hard !== undefined) return { rule: 'name', why: `${name}: ${hard}` };
+  if (/^cuda[A-Z]/.test(name)) {
+    if (cudaFunctions.has(name) || cudaConstants.some((pattern) => pattern.test(name))) return null;
+    const why =
+      refusedCuda.find(([pattern]) => pattern.test(name))?.[1] ?? 'it is not on the list of allowed runtime functions';
+    return { rule: 'cuda', why: `${name}: ${why}` };
+  }
+  if (name.startsWith('__builtin_') && !allowedBuiltins.test(name))
+    return { rule: 'name', why: `${name}: this compiler builtin is not allowed` };
+  const family = refusedFamilies.find(([pattern]) => pattern.test(name));
+  return family === undefined ? null : { rule: 'name', why: `${name}: ${family[1]}` };
+}
+
+/** Libraries that the task allows lift the refusal of their names. */
+const lifted = (name: string, libraries: readonly string[]): boolean =>
+  libraries.some((library) => name.toLowerCase().startsWith(library.toLowerCase()));
+
+/** Checks every identifier of a run of tokens (code, or a macro's text). */
+export function checkNames(
+  tokens: readonly Token[],
+  structure: Structure,
+  report: Report,
+  libraries: readonly string[],
+): void {
+  tokens.forEach((token, i) => {
+    if (token.kind !== 'identifier') return;
+    const before = tokens[i - 1]?.text ?? '';
+    const qualifier =
+      before === '::' ? (tokens[i - 2]?.kind === 'identifier' ? (tokens[i - 2]?.text ?? '') : '') : null;
+    const fault = nameFault(token.text);
+    if (fault !== null && !lifted(token.text, libraries)) report.add(token.line, fault.rule, fault.why);
+    else if (qualifier === 'std') standard(token, report);
+    else if (Object.hasOwn(softNames, token.text)) soft(tokens, i, qualifier, structure, report);
+  });
+}
+
+function standard(token: Token, report: Report): void {
+  const why = has(refusedStd, token.text);
+  if (why !== undefined) report.add(token.line, 'name', `std::${token.text}: ${why}`);
+}
+
+/** A word that is also a function of the C library: refused as a call, as an address, and behind a global "::". */
+function soft(
+  tokens: readonly Token[],
+  i: number,
+  qualifier: string | null,
+  structure: Structure,
+  report: Report,
+): void {
+  const token = tokens[i] as Token;
+  const before = tokens[i - 1]?.text ?? '';
+  if (before === '.' || before === '->') return;
+  if (qualifier !== null && qualifier !== '') return; // tile::read
+  if (qualifier === null && isOwn(tokens, i, structure)) return;
+  report.add(token.line, 'name', `${token.text}: ${softNames[token.text]}`);
+}
+
+/** A device function of the file, or a variable of that name that is not called. */
+function isOwn(tokens: readonly Token[], i: number, structure: Structure): boolean {
+  const name = (tokens[i] as Token).text;
+  if (structure.functions.some((f) => f.name === name && f.device && !f.host && !f.global)) return true;
+  if (tokens[i + 1]?.text === '(') return false;
+  return tokens.some((t, k) => t.text === name && declaresAt(tokens, k));
+}
+
+function declaresAt(tokens: readonly Token[], i: number): boolean {
+  const before = tokens[i - 1];
+  const after = tokens[i + 1]?.text ?? '';
+  if (!/^[=;,)[{:]$/.test(after)) return false;
+  if (before?.kind === 'identifier') return !/^(return|case|goto|throw|else|do|in)$/.test(before.text);
+  // "float* open;" declares, "x = &open;" takes an address.
+  return (before?.text === '*' || before?.text === '&' || before?.text === '>') && tokens[i - 2]?.kind === 'identifier';
+}

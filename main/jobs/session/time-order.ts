@@ -33,15 +33,18 @@ export function processOrder(full: number, solo: number): ProcessKind[] {
 }
 
 /**
- * Number of blocks of one problem: what fits the budget when each call costs what origin's took (its preparation included),
- * within the plan's bounds.
+ * Number of blocks of one problem: what fits the budget when each call costs what origin's took (its preparation included) and the judge
+ * needs what it needed for one content, within the plan's bounds. Calls and judging go on at the same time, so the slower one counts.
  * @param cycleNs preparation and call of origin, ns, measured before any candidate was loaded
+ * @param judgeNs comparison at the positions for contents not seen before, ns; a block has two contents
  */
 export function blockCount(
   cycleNs: number,
+  judgeNs: number,
   arms: number,
   limits: { readonly min: number; readonly max: number; readonly budgetMs: number },
 ): number {
-  const fits = Math.floor((limits.budgetMs * 1e6) / (2 * arms * Math.max(cycleNs, 1)));
+  const blockNs = Math.max(2 * arms * cycleNs, 2 * judgeNs, 1);
+  const fits = Math.floor((limits.budgetMs * 1e6) / blockNs);
   return Math.max(limits.min, Math.min(limits.max, fits));
 }

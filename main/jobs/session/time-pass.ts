@@ -107,7 +107,7 @@ async function runProblem(
   };
   room.where = { problem: problem.id };
   await runner.problem(problem);
-  let next = issue(room, runner, pass, calls[0] as TimedCall);
+  let next = issue(room, runner, pass.quantity, calls[0] as TimedCall);
   let evidence: Evidence | null = null;
   for (const [i, call] of calls.entries()) {
     room.where = { arm: call.arm, problem: problem.id };
@@ -118,7 +118,7 @@ async function runProblem(
     if (call.timed && pass.kind === 'full' && room.whole.takes(call.arm, index))
       await dumpWhole(room, runner, problem, index, call);
     const following = calls[i + 1];
-    if (following) next = issue(room, runner, pass, following);
+    if (following) next = issue(room, runner, pass.quantity, following);
     if (evidence) await judgeEvidence(room, problem, evidence);
     evidence = asked;
     record(room, pass, index, set, call, reply, calls[i - 1] ?? call);
@@ -128,14 +128,16 @@ async function runProblem(
   return set;
 }
 
-function issue(room: TimeRoom, runner: Runner, pass: Pass, call: TimedCall) {
+/** Sends preparation and call in one breath. */
+export function issue(room: TimeRoom, runner: Runner, quantity: SampleSet['quantity'], call: TimedCall) {
   return {
     prepared: runner.prepare(call.seed, room.plan.flush),
-    called: runner.call(call.arm, pass.quantity),
+    called: runner.call(call.arm, quantity),
   };
 }
 
-function gatherAfter(room: TimeRoom, runner: Runner, problem: Problem, call: TimedCall): Evidence {
+/** Draws positions of every output and asks for their values. */
+export function gatherAfter(room: TimeRoom, runner: Runner, problem: Problem, call: TimedCall): Evidence {
   const parts = outputsOf(problem).map((buffer) => {
     const length = problem.buffers[buffer]?.count as number;
     const positions = drawPositions(room.random, length, room.plan.positions);
@@ -145,7 +147,7 @@ function gatherAfter(room: TimeRoom, runner: Runner, problem: Problem, call: Tim
 }
 
 /** Hands the values to the judge without waiting for its opinion. */
-async function judgeEvidence(room: TimeRoom, problem: Problem, evidence: Evidence): Promise<void> {
+export async function judgeEvidence(room: TimeRoom, problem: Problem, evidence: Evidence): Promise<void> {
   const { arm, seed } = evidence.call;
   for (const { buffer, positions, raw } of evidence.parts) {
     const values = await raw;

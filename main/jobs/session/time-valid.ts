@@ -5,9 +5,13 @@ import type { CallReply } from './runner.ts';
 /** More void calls than this and the session says nothing. */
 const VOID_LIMIT = 0.1;
 
+/** Reading two clocks one after the other, ns, and how far the GPU's clock may run ahead of the host's. */
+const CLOCK_READ_NS = 1_000;
+const CLOCK_DRIFT = 1e-4;
+
 /**
  * Time of a call, ns, or null when the record is missing or impossible. A span cannot be longer than what the caller waited for the same
- * call; the allowance is the timer's step and the drift between the GPU's clock and the host's.
+ * call, but for the clocks' own error.
  */
 export function sampleOf(reply: CallReply, quantity: 'span' | 'wrapper', stepNs: number): number | null {
   const wrapper = reply.wrapperNs;
@@ -15,7 +19,7 @@ export function sampleOf(reply: CallReply, quantity: 'span' | 'wrapper', stepNs:
   if (quantity === 'wrapper') return wrapper;
   const span = reply.spanNs;
   if (span === null || !(span > 0) || reply.dropped > 0) return null;
-  return span <= wrapper + stepNs + 1e-4 * wrapper ? span : null;
+  return span <= wrapper + stepNs + CLOCK_READ_NS + CLOCK_DRIFT * wrapper ? span : null;
 }
 
 /** Counts timed calls and void ones by arm, and says at the end what that means. */

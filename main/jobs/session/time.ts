@@ -1,4 +1,4 @@
-import { deriveRoot, Prng } from '../../base/random.ts';
+import { deriveRoot, deriveSeed, Prng } from '../../base/random.ts';
 import type { ArmId, TimePlan, TimeResult } from '../../contract/index.ts';
 import { Activities } from './activities.ts';
 import type { Where } from './classify.ts';
@@ -9,7 +9,7 @@ import { type Runner, startRunner } from './runner.ts';
 import type { Scope } from './scope.ts';
 import { estimateR, smallestStep } from './time-estimate.ts';
 import { blockCount, type ProcessKind, processOrder } from './time-order.ts';
-import { runPass } from './time-pass.ts';
+import { gatherAfter, issue, judgeEvidence, runPass } from './time-pass.ts';
 import { VoidCount } from './time-valid.ts';
 import { WholeDraw } from './time-whole.ts';
 import { failOnCudaError } from './verify.ts';
@@ -151,6 +151,7 @@ async function loadArms(room: TimeRoom, runner: Runner, kind: ProcessKind): Prom
   }
 }
 
+/** Fixes the number of blocks of every problem, from origin and the judge alone. */
 async function calibrate(room: TimeRoom, runner: Runner, origin: ArmId): Promise<void> {
   const { plan } = room;
   const blocks: number[] = [];
@@ -158,15 +159,20 @@ async function calibrate(room: TimeRoom, runner: Runner, origin: ArmId): Promise
     room.where = { arm: origin, problem: problem.id };
     await runner.problem(problem);
     let cycleNs = Number.POSITIVE_INFINITY;
+    let judgeNs = 0;
     for (let i = 0; i < CALIBRATION_CALLS; i++) {
+      const call = { arm: origin, seed: deriveSeed(room.scope.ctx.seed, 'calibrate', index, i), timed: false };
       const start = performance.now();
-      const prepared = runner.prepare(room.random.u32().toString(16).padStart(16, '0'), plan.flush);
-      const called = runner.call(origin, 'wrapper');
+      const { prepared, called } = issue(room, runner, 'wrapper', call);
       await prepared;
       failOnCudaError(await called, room.where);
       if (i > 0) cycleNs = Math.min(cycleNs, (performance.now() - start) * 1e6);
+      const checking = performance.now();
+      await judgeEvidence(room, problem, gatherAfter(room, runner, problem, call));
+      await room.judge.drain();
+      judgeNs = (performance.now() - checking) * 1e6;
     }
-    blocks.push(blockCount(cycleNs, plan.arms.length, plan.blocks));
+    blocks.push(blockCount(cycleNs, judgeNs, plan.arms.length, plan.blocks));
     for (const arm of plan.arms) room.whole.expect(arm.id, index, plan.processes * 2 * 2 * (blocks[index] as number));
   }
   room.blocks = blocks;

@@ -111,22 +111,39 @@ class Activity {
 
  private:
   static constexpr uint32_t kKinds[] = {cupti::kConcurrentKernel, cupti::kMemcpy, cupti::kPeerMemcpy, cupti::kMemset};
-  static constexpr size_t kBufferBytes = 2u << 20;
+  static constexpr size_t kBufferBytes = 512u << 10;
 
   static Activity*& instance() {
     static Activity* a = nullptr;
     return a;
   }
 
+  /** Buffers are kept and handed out again: a request comes in the middle of a call, where fresh pages would cost time. */
+  struct BufferPool {
+    std::mutex mutex;
+    std::vector<uint8_t*> free;
+  };
+  static BufferPool& pool() {
+    static BufferPool* p = new BufferPool;  // CUPTI may still call back while the process ends
+    return *p;
+  }
+
   static void requested(uint8_t** buffer, size_t* bytes, size_t* maxRecords) {
-    *buffer = static_cast<uint8_t*>(std::aligned_alloc(64, kBufferBytes));
+    std::lock_guard<std::mutex> lock(pool().mutex);
+    if (pool().free.empty()) {
+      *buffer = static_cast<uint8_t*>(std::aligned_alloc(64, kBufferBytes));
+    } else {
+      *buffer = pool().free.back();
+      pool().free.pop_back();
+    }
     *bytes = *buffer ? kBufferBytes : 0;
     *maxRecords = 0;  // as many as fit
   }
 
   static void completed(void*, uint32_t, uint8_t* buffer, size_t, size_t validBytes) {
     if (instance() && validBytes > 0) instance()->parse(buffer, validBytes);
-    std::free(buffer);
+    std::lock_guard<std::mutex> lock(pool().mutex);
+    pool().free.push_back(buffer);
   }
 
   void parse(uint8_t* buffer, size_t validBytes) {

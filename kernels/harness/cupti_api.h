@@ -106,11 +106,11 @@ struct Api {
 
 namespace detail {
 
-/** CM_CUPTI, the loader's own search (rpath), then beside the CUDA runtime and in the toolkit's extras. */
+/** CM_CUPTI, then beside the CUDA runtime in use and in that toolkit's extras, then the loader's own search. */
 inline std::vector<std::string> candidates(void* inRuntime, int runtimeVersion) {
   const std::string major = std::to_string(runtimeVersion / 1000);
   const std::string minor = std::to_string(runtimeVersion % 1000 / 10);
-  std::vector<std::string> folders = {""};
+  std::vector<std::string> folders;
   Dl_info info{};
   if (inRuntime && dladdr(inRuntime, &info) && info.dli_fname) {
     const std::string path = info.dli_fname;
@@ -120,10 +120,11 @@ inline std::vector<std::string> candidates(void* inRuntime, int runtimeVersion) 
       for (const char* sub : {"", "../lib64/", "../lib/", "../extras/CUPTI/lib64/", "../../../extras/CUPTI/lib64/"}) folders.push_back(lib + sub);
     }
   }
+  folders.push_back("");
   std::vector<std::string> out;
   if (const char* named = std::getenv("CM_CUPTI"); named && *named) out.push_back(named);
   for (const std::string& f : folders)
-    for (const std::string& n : {std::string("libcupti.so"), "libcupti.so." + major, "libcupti.so." + major + "." + minor}) out.push_back(f + n);
+    for (const std::string& n : {"libcupti.so." + major, "libcupti.so." + major + "." + minor, std::string("libcupti.so")}) out.push_back(f + n);
   return out;
 }
 

@@ -43,6 +43,20 @@ class Runner {
     };
   }
 
+  /** `runner --selftest`: GPU, self-test, peaks and clocks as one JSON object on stdout; exit code 0 only if all passed. */
+  int selftestAlone() {
+    const Request none{{""}, {"selftest", ""}, ""};
+    try {
+      JsonObject o = hello(none).json;
+      o.raw("selftest", selftest(none).json.str()).joined(peaks(none).json).joined(clocks(none).json);
+      std::printf("%s\n", o.str().c_str());
+      return o.str().find("\"passed\":true") != std::string::npos ? 0 : 1;
+    } catch (const CommandError& e) {
+      std::printf("%s\n", JsonObject().text("error", e.code).text("message", e.what()).str().c_str());
+      return 2;
+    }
+  }
+
  private:
   Reply hello(const Request& r) {
     r.expectArgs(0);
@@ -234,10 +248,11 @@ class Runner {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "usage: runner SOCKET\n");
+    std::fprintf(stderr, "usage: runner SOCKET | runner --selftest\n");
     return 2;
   }
   setenv("CUDA_MODULE_LOADING", "LAZY", 0);
   cm::Runner runner;
+  if (std::string(argv[1]) == "--selftest") return runner.selftestAlone();
   cm::serve(argv[1], runner.handlers());
 }

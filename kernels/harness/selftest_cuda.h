@@ -97,7 +97,7 @@ inline std::pair<bool, std::string> plainWorkIsRecorded(Activity& a, const Forei
   });
   const uint64_t span = w.hasSpan() ? w.last() - w.first() : 0;
   const bool ok = w.records.size() == 3 && countKind(w, Record::Kind::kernel) == 1 && countKind(w, Record::Kind::memcpy) == 1 &&
-                  countKind(w, Record::Kind::memset) == 1 && span >= 199'000 && span < 2'000'000 && w.late == 0 && w.stragglers == 0;
+                  countKind(w, Record::Kind::memset) == 1 && span >= 195'000 && span < 2'000'000 && w.late == 0 && w.stragglers == 0;
   return {ok, describeWindow(w)};
 }
 
@@ -106,7 +106,7 @@ inline std::pair<bool, std::string> sideStreamIsInTheSpan(Activity& a, const For
     f.spin(50'000, nullptr);
     f.spin(300'000, f.side());
   });
-  return {countKind(w, Record::Kind::kernel) == 2 && w.hasSpan() && w.last() - w.first() >= 299'000, describeWindow(w)};
+  return {countKind(w, Record::Kind::kernel) == 2 && w.hasSpan() && w.last() - w.first() >= 295'000, describeWindow(w)};
 }
 
 inline std::pair<bool, std::string> graphNodesAreRecorded(Activity& a, const Foreign& f) {
@@ -122,7 +122,7 @@ inline std::pair<bool, std::string> graphNodesAreRecorded(Activity& a, const For
   const Window again = windowOf(a, [&] { cudaGraphLaunch(exec, f.side()); });
   cudaGraphExecDestroy(exec);
   cudaGraphDestroy(graph);
-  auto good = [](const Window& v) { return countKind(v, Record::Kind::kernel) == 2 && countKind(v, Record::Kind::memset) == 1 && v.hasSpan() && v.last() - v.first() >= 49'000; };
+  auto good = [](const Window& v) { return countKind(v, Record::Kind::kernel) == 2 && countKind(v, Record::Kind::memset) == 1 && v.hasSpan() && v.last() - v.first() >= 45'000; };
   return {good(w) && good(again), describeWindow(w) + " / again: " + describeWindow(again)};
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -220,5 +221,10 @@ describe('host runner', () => {
     const { passed, checks } = (await p.ok('selftest')).json;
     expect({ passed, checks }).toMatchObject({ passed: true });
     expect((await p.ok('clocks')).json).toMatchObject({ smMHz: null, memMHz: null, foreign: [] });
+  });
+
+  it('tests itself without a broker', () => {
+    const text = execFileSync(runnerProgram('host'), ['--selftest'], { encoding: 'utf8' });
+    expect(JSON.parse(text)).toMatchObject({ gpu: null, selftest: { passed: true }, peaks: {}, foreign: [] });
   });
 });

@@ -4,7 +4,8 @@ import type { Statement, Structure } from './scopes.ts';
 
 const deviceMemory = /^(__constant__|__device__|__shared__)$/;
 /** Statements that declare no object with code behind it. */
-const harmless = /^(using|typedef|friend|static_assert|namespace|enum|template|concept|public|private|protected)$/;
+const harmless =
+  /^(asm|__asm|__asm__|using|typedef|friend|static_assert|namespace|enum|template|concept|public|private|protected)$/;
 /** Library types whose default construction does nothing that matters. */
 const plainTypes = new Set(
   'mutex once_flag recursive_mutex atomic atomic_flag atomic_int atomic_bool vector map unordered_map array string optional pair tuple unique_ptr shared_ptr'.split(
@@ -23,6 +24,7 @@ export function checkGlobals(code: readonly Token[], structure: Structure, repor
 }
 
 function checkStatement(code: readonly Token[], structure: Structure, statement: Statement, report: Report): void {
+  if (isTypeOnly(code, structure, statement)) return;
   const tokens = withoutClassBodies(code, structure, statement);
   const words = tokens.map((t) => t.text);
   const first = tokens[0];
@@ -52,6 +54,12 @@ function refuse(token: Token, report: Report): void {
     'global',
     'an object at namespace scope may not run code when the library is loaded: make it a constant, or a static inside the wrapper',
   );
+}
+
+/** A class that is defined or announced, without an object of it. */
+function isTypeOnly(code: readonly Token[], structure: Structure, { from, to }: Statement): boolean {
+  if (code[to]?.text === '}' && [...structure.classes.values()].some(([, close]) => close === to)) return true;
+  return /^(struct|class|union)$/.test(code[from]?.text ?? '') && to === from + 1;
 }
 
 /** Class bodies inside the statement are scopes of their own. */

@@ -79,8 +79,22 @@ function soft(
 function isOwn(tokens: readonly Token[], i: number, structure: Structure): boolean {
   const name = (tokens[i] as Token).text;
   if (structure.functions.some((f) => f.name === name && f.device && !f.host && !f.global)) return true;
-  if (tokens[i + 1]?.text === '(') return false;
+  if (tokens[i + 1]?.text === '(') return definesMember(tokens, i);
   return tokens.some((t, k) => t.text === name && declaresAt(tokens, k));
+}
+
+/** `void write(int x) const {`: a member function being defined; calling it goes through an object. */
+function definesMember(tokens: readonly Token[], i: number): boolean {
+  const before = tokens[i - 1];
+  const typed = before?.kind === 'identifier' ? !/^(return|case|goto|throw|else|do|in)$/.test(before.text) : false;
+  if (!typed && !/^[*&>]$/.test(before?.text ?? '')) return false;
+  let depth = 0;
+  for (let k = i + 1; k < tokens.length; k++) {
+    const { text } = tokens[k] as Token;
+    if (text === '(') depth++;
+    else if (text === ')' && --depth === 0) return /^(const|noexcept|\{)$/.test(tokens[k + 1]?.text ?? '');
+  }
+  return false;
 }
 
 function declaresAt(tokens: readonly Token[], i: number): boolean {

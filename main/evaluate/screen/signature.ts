@@ -29,8 +29,12 @@ function typeOf(tokens: readonly Token[], alias: ReadonlyMap<string, string>): s
   const head = star < 0 ? own : own.slice(0, star);
   const isConst = star >= 0 && head.includes('const');
   const base = head.filter((word) => word !== 'const');
-  // Without a star the name is the last word, unless there is only the type.
-  if (star < 0 && base.length > 1 && !/^(int|long|short|char|double|unsigned|signed)$/.test(base.at(-1) ?? ''))
+  // Before "[", and without a star, the name is the last word, unless there is only the type.
+  if (
+    (star < 0 || own[star] === '[') &&
+    base.length > 1 &&
+    !/^(int|long|short|char|double|unsigned|signed)$/.test(base.at(-1) ?? '')
+  )
     base.pop();
   const stars =
     star < 0

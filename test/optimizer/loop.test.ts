@@ -208,6 +208,13 @@ describe('replies that cannot be used', () => {
     expect(provider.asked.map((a) => a.position)).not.toContain('r1.a2.debug');
   });
 
+  it('after a usable reply the trouble is over: the next failure goes to Debug', async () => {
+    const provider = withCoder({ 'r1.a0.coder': 'hm' }, { 'r1.a1': 'race', 'r1.a2': 'accepted 1.3' });
+    const { log } = await drive({}, { rounds: 1 }, {}, provider);
+    expect(log.executed).toContain('r1.a2.debug');
+    expect(userText(provider, 'r1.a2.coder')).not.toContain('It could not be used');
+  });
+
   it('a cut reply is completed once by the rest', async () => {
     const whole = fence(candidate('accepted 1.6'));
     const provider = withCoder(

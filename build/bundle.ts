@@ -1,7 +1,7 @@
 /**
  * Bundles the front doors into dist/: `cudamaster.js` (command line; Node version check first), `cli.js` (what it then
  * loads) and `worker.js` (one self-contained file for the GPU machine: no npm package, no SQLite).
- * Usage: node build/bundle.ts [--quiet]
+ * Usage: node build/bundle.ts [--quiet] [--only FILE]
  */
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
@@ -52,11 +52,14 @@ async function bundle(target: Target): Promise<void> {
 }
 
 if (import.meta.main) {
+  const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined;
+  const wanted = targets.filter((t) => only === undefined || t.file === only);
   rmSync(outDir, { recursive: true, force: true });
-  for (const target of targets) await bundle(target);
-  // The first line a user's Node sees must parse under any version: copied, never transformed.
-  writeFileSync(join(outDir, 'cudamaster.js'), readFileSync(join(root, 'main/cli/entry.js')));
-  chmodSync(join(outDir, 'cudamaster.js'), 0o755);
-  if (!process.argv.includes('--quiet'))
-    console.log(`dist/: cudamaster.js, ${targets.map((t) => t.file).join(', ')} (${version})`);
+  for (const target of wanted) await bundle(target);
+  if (wanted.some((t) => t.file === 'cli.js')) {
+    // The first line a user's Node sees must parse under any version: copied, never transformed.
+    writeFileSync(join(outDir, 'cudamaster.js'), readFileSync(join(root, 'main/cli/entry.js')));
+    chmodSync(join(outDir, 'cudamaster.js'), 0o755);
+  }
+  if (!process.argv.includes('--quiet')) console.log(`dist/: ${wanted.map((t) => t.file).join(', ')} (${version})`);
 }

@@ -1,5 +1,5 @@
 import { canonicalJson, sha256Hex } from '../base/hash.ts';
-import type { Job, JobBundle, StepRequest } from '../contract/index.ts';
+import type { Job, JobBundle, Step, StepRequest } from '../contract/index.ts';
 import { err, ok, type Result } from '../contract/index.ts';
 
 /** Identity of a job: SHA-256 of its canonical JSON. Files enter through their own hashes, seeds do not enter at all. */
@@ -21,7 +21,8 @@ export function checkBundle(bundle: JobBundle): Result<JobBundle> {
     if (sha256Hex(content) !== hash)
       return err('input.bundle', `The content of ${name} does not match its hash ${hash}.`);
   }
-  return checkSteps(bundle.job).ok ? ok(bundle) : (checkSteps(bundle.job) as Result<never>);
+  const steps = checkSteps(bundle.job);
+  return steps.ok ? ok(bundle) : steps;
 }
 
 /** Why a name may not be used as a file in scratch; null = it may. Relative, plain, no way out. */
@@ -52,9 +53,20 @@ function checkSteps(job: Job): Result<Job> {
   return ok(job);
 }
 
-function namesOf(step: Job['steps'][number]): string[] {
+/** Files that a step reads or writes in scratch, by its own words. */
+export function namesOf(step: Step): string[] {
   if (step.kind === 'build') return [...step.inputs, ...step.outputs];
   const plan = step.plan;
   const arms = 'arms' in plan ? plan.arms : [plan.arm];
   return [plan.runner, plan.judge, plan.shim, ...arms.map((arm) => arm.lib)].filter((name) => name !== '');
+}
+
+/** Steps that must have ended well before this one: those it says, and the builds that make files it names. */
+export function needsOf(step: Step, job: Job): string[] {
+  const uses = new Set(step.kind === 'build' ? step.inputs : namesOf(step));
+  const makers = job.steps.filter((other) => other.kind === 'build' && other.id !== step.id);
+  const implied = makers.filter((other) => other.kind === 'build' && other.outputs.some((name) => uses.has(name)));
+  // Only earlier steps: checkSteps allows no others, and a circle would wait for ever.
+  const before = job.steps.slice(0, job.steps.indexOf(step)).map((other) => other.id);
+  return [...new Set([...step.needs, ...implied.map((other) => other.id)])].filter((id) => before.includes(id));
 }

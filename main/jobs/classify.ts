@@ -79,7 +79,6 @@ const crashSigns: readonly RegExp[] = [
   /^'?\S*(?:cudafe\+\+|cicc|ptxas|nvlink|fatbinary)'? died due to signal \d+.*/m,
   /^Killed$/m,
   /^(?:\S*: )?(?:fatal )?error: Killed signal terminated program .*/m,
-  /^\S*(?:g\+\+|gcc|cc1plus)(?:-\d+)?: (?:fatal error|internal compiler error): .*/m,
   /^(?:virtual memory exhausted|cc1plus: out of memory|.*: std::bad_alloc$).*/m,
   /(?:^|: )internal compiler error: .*/m,
   /^Segmentation fault.*/m,

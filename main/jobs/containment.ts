@@ -141,7 +141,11 @@ export function gpuEnv(tools: ToolPaths, home: string): Record<string, string> {
   const inToolkit = tools.toolkit
     ? ['lib64', 'lib', 'targets/x86_64-linux/lib', 'extras/CUPTI/lib64'].map((dir) => join(tools.toolkit ?? '', dir))
     : [];
-  const dirs = [...inToolkit, ...tools.libDirs, ...extraLibraryDirs()].filter((dir) => existsSync(dir));
+  // The toolchain's own list first: it knows where this machine keeps driver and CUPTI.
+  const found = (tools.env.LD_LIBRARY_PATH ?? '').split(delimiter);
+  const dirs = [...found, ...inToolkit, ...tools.libDirs, ...extraLibraryDirs()].filter(
+    (dir) => dir !== '' && existsSync(dir),
+  );
   if (dirs.length > 0) env.LD_LIBRARY_PATH = [...new Set(dirs)].join(delimiter);
   const uuid = tools.machine.gpu?.uuid;
   if (uuid && /^(GPU|MIG)-/.test(uuid)) env.CUDA_VISIBLE_DEVICES = uuid;

@@ -20,7 +20,7 @@ import {
 } from '../contract/index.ts';
 import { BuildCache } from './build-cache.ts';
 import { runBuild } from './build-step.ts';
-import { checkBundle, jobHash } from './bundle-hash.ts';
+import { checkBundle, jobHash, needsOf } from './bundle-hash.ts';
 import { Containment } from './containment.ts';
 import { Gate, Queue } from './gate.ts';
 import { JobFolder } from './job-folder.ts';
@@ -236,7 +236,7 @@ class Execution {
 
   /** Why a step is not run, or null. Waits for the steps it depends on. */
   private async whyNot(step: Step): Promise<string | null> {
-    for (const id of step.needs) {
+    for (const id of needsOf(step, this.job)) {
       const result = await this.results.get(id);
       if (result && result.status !== 'ok') return `step ${id} ended with "${result.status}"`;
     }

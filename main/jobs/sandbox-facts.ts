@@ -109,7 +109,9 @@ function collect(tools: ToolPaths, bwrap: string): Omit<SandboxFacts, 'features'
   }
   for (const path of toolParts(tools)) add(path);
   const gpuDirs: string[] = [];
-  for (const dir of driverLibraryDirs()) if (!covered(dir, [...readOnly, ...gpuDirs])) gpuDirs.push(dir);
+  const found = (tools.env.LD_LIBRARY_PATH ?? '').split(':').filter((dir) => dir.startsWith('/') && existsSync(dir));
+  for (const dir of [...driverLibraryDirs(), ...found.filter((dir) => !tooWide(dir))])
+    if (!covered(dir, [...readOnly, ...gpuDirs])) gpuDirs.push(dir);
   return {
     bwrap,
     readOnly,

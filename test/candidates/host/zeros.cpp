@@ -1,0 +1,5 @@
+// Expected: wrong-result. Zero whatever the input.
+extern "C" void dot_product_optimized(float* loss, const float* X, const float* Y, const int N) {
+  (void)X, (void)Y, (void)N;
+  *loss = 0.0f;
+}

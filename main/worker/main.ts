@@ -19,9 +19,9 @@ process.exitCode = await runWorker(args, {
   err: (line) => process.stderr.write(`${line}\n`),
   signal: cancel.signal,
   // Loaded late: usage and faulty bundles answer at once.
-  tools: async () => {
+  tools: async (need) => {
     const { resolveTools } = await import('../toolchain/index.ts');
-    const found = await resolveTools();
+    const found = await resolveTools({ require: need });
     if (!found.ok) throw new AppFailure(found.error);
     return found.value;
   },

@@ -16,8 +16,8 @@ export interface WorkerIo {
   out(line: string): void;
   /** Progress and messages for people. */
   err(line: string): void;
-  /** Finds the tools of this machine. */
-  tools(): Promise<ToolPaths>;
+  /** Finds the tools of this machine; 'none': also where some are missing. Throws AppFailure. */
+  tools(need: 'nvcc' | 'none'): Promise<ToolPaths>;
   readonly signal?: AbortSignal;
   readonly settings?: LocalSettings;
 }
@@ -82,7 +82,7 @@ export async function runWorker(args: readonly string[], io: WorkerIo): Promise<
     return exitCodeOf('usage');
   }
   try {
-    if (options.selfTest) return await selfTest(await io.tools(), io, options.json);
+    if (options.selfTest) return await selfTest(await io.tools('none'), io, options.json);
     const folders = new Set<string>();
     for (const path of options.paths) for (const folder of await findBundles(resolve(path))) folders.add(folder);
     return await runAll([...folders], options, io);
@@ -106,7 +106,7 @@ async function runAll(folders: readonly string[], options: Options, io: WorkerIo
 }
 
 async function prepare(options: Options, io: WorkerIo): Promise<LocalExecutor> {
-  const executor = new LocalExecutor(await io.tools(), { ...io.settings, containAll: true });
+  const executor = new LocalExecutor(await io.tools('nvcc'), { ...io.settings, containAll: true });
   const containment = await executor.contain();
   if (containment.level === 'none' && !options.trust)
     throw new AppFailure({

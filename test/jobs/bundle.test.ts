@@ -1,0 +1,195 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { sha256Hex } from '../../main/base/hash.ts';
+import { BundleExecutor } from '../../main/jobs/bundle.ts';
+import { findBundles, readBundle, readResult, writeResult } from '../../main/jobs/bundle-folder.ts';
+import { jobHash } from '../../main/jobs/bundle-hash.ts';
+import { LocalExecutor } from '../../main/jobs/local.ts';
+import { buildStep, bundleOf, folder, tools } from './support.ts';
+
+const bundle = bundleOf({ 'a.cpp': 'int main() { return 0; }', 'b.h': '// é' }, [
+  buildStep({ id: 'a', args: ['-o', 'a', 'a.cpp'], inputs: ['a.cpp'], outputs: ['a'] }),
+]);
+const options = { rootSeed: 'abc1', position: 'r1.a0.eval' };
+const executor = (root: string): BundleExecutor =>
+  new BundleExecutor({ root, programVersion: '0.1.0', resumeCommand: 'cudamaster resume run-7' });
+
+async function park(root: string, its = bundle, more = {}): Promise<{ path: string; how: string }> {
+  const outcome = await executor(root).execute(its, { ...options, ...more });
+  if (outcome.kind !== 'parked') throw new Error('not parked');
+  return outcome.waiting;
+}
+/** What a worker does, with the real executor. */
+async function work(path: string): Promise<void> {
+  const opened = await readBundle(path);
+  const outcome = await new LocalExecutor(tools, { buildCacheDir: null }).execute(opened.bundle, options);
+  if (outcome.kind === 'done') await writeResult(path, opened.request, outcome.result, '0.1.0');
+}
+const edit = (path: string, change: (value: Record<string, unknown>) => void): void => {
+  const value = JSON.parse(readFileSync(path, 'utf8'));
+  change(value);
+  writeFileSync(path, JSON.stringify(value));
+};
+const code = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => 'ok',
+    (fault) => fault.error?.code ?? fault,
+  );
+
+describe('BundleExecutor', () => {
+  it('writes a self-contained folder, parks with what to do, and imports the result', async () => {
+    using root = folder();
+    const { path, how } = await park(root.path);
+    expect(how).toContain(`cudamaster worker ${path}`);
+    expect(how).toContain('cudamaster resume run-7');
+    expect(readFileSync(join(path, 'README.txt'), 'utf8')).toContain('cudamaster worker');
+    expect(await park(root.path)).toEqual({ for: 'bundle', path, how });
+    // Carried away, run there, carried back.
+    using away = folder();
+    cpSync(path, join(away.path, 'x'), { recursive: true });
+    await work(join(away.path, 'x'));
+    cpSync(join(away.path, 'x', 'result.json'), join(path, 'result.json'));
+    const outcome = await executor(root.path).execute(bundle, options);
+    expect(outcome).toMatchObject({
+      kind: 'done',
+      result: { jobHash: jobHash(bundle.job), steps: [{ id: 'a', status: 'ok' }] },
+    });
+  });
+
+  it('keeps other jobs, seeds and positions apart', async () => {
+    using root = folder();
+    const paths = [
+      await park(root.path),
+      await park(root.path, bundleOf({ 'a.cpp': 'int main() { return 1; }' }, bundle.job.steps)),
+      await park(root.path, bundle, { rootSeed: 'abc2' }),
+      await park(root.path, bundle, { position: 'r2.a0.eval' }),
+    ].map((waiting) => waiting.path);
+    expect(new Set(paths).size).toBe(4);
+    await work(paths[0] as string);
+    cpSync(join(paths[0] as string, 'result.json'), join(paths[2] as string, 'result.json'));
+    expect(await code(park(root.path, bundle, { rootSeed: 'abc2' }))).toBe('input.bundle');
+  });
+
+  it('mends a damaged folder of its own', async () => {
+    using root = folder();
+    const { path } = await park(root.path);
+    writeFileSync(join(path, 'job.json'), '{');
+    await park(root.path);
+    expect((await readBundle(path)).request.jobHash).toBe(jobHash(bundle.job));
+  });
+
+  it('refuses results of a newer program, of another job, with other steps, or broken', async () => {
+    using root = folder();
+    const { path } = await park(root.path);
+    await work(path);
+    const file = join(path, 'result.json');
+    const good = readFileSync(file, 'utf8');
+    const ask = (): Promise<unknown> => code(executor(root.path).execute(bundle, options));
+    expect(await ask()).toBe('ok');
+    const cases: [string, (value: Record<string, unknown>) => void][] = [
+      ['format.newer', (v) => Object.assign(v, { version: 99, result: { later: true } })],
+      ['format.newer', (v) => Object.assign(v.result as object, { version: 99 })],
+      ['format.invalid', (v) => Object.assign(v.result as object, { steps: 'none' })],
+      ['format.invalid', (v) => Object.assign(v, { format: 'something' })],
+      ['input.bundle', (v) => Object.assign(v.result as object, { jobHash: 'f'.repeat(64) })],
+      ['input.bundle', (v) => Object.assign(v, { requestHash: 'f'.repeat(64) })],
+      ['input.bundle', (v) => Object.assign(v.result as object, { steps: [] })],
+    ];
+    for (const [expected, change] of cases) {
+      writeFileSync(file, good);
+      edit(file, change);
+      expect(await ask()).toBe(expected);
+    }
+    writeFileSync(file, good.slice(0, 100));
+    expect(await ask()).toBe('format.invalid');
+    expect(await BundleExecutor.setAside(path)).toContain('result.bad-');
+    expect(existsSync(file)).toBe(false);
+    await park(root.path);
+  });
+});
+
+describe('readBundle treats what it reads as untrusted', () => {
+  async function fresh(): Promise<{ path: string; [Symbol.dispose](): void }> {
+    const root = folder();
+    const { path } = await park(root.path);
+    return { path, [Symbol.dispose]: root[Symbol.dispose] };
+  }
+  const hashes = Object.values(bundle.job.files);
+
+  it('reads what was written, byte for byte', async () => {
+    using it = await fresh();
+    const opened = await readBundle(it.path);
+    expect(opened.bundle.job).toEqual(bundle.job);
+    expect(opened.bundle.contents).toEqual(bundle.contents);
+  });
+
+  it('refuses wrong contents, missing files, links, folders and pipes in their place', async () => {
+    const file = `files/${hashes[0]}`;
+    const spoil: ((path: string) => void)[] = [
+      (path) => writeFileSync(join(path, file), 'int main() { return 9; }'),
+      (path) => rmSync(join(path, file)),
+      (path) => {
+        renameSync(join(path, file), join(path, 'moved'));
+        symlinkSync('../moved', join(path, file));
+      },
+      (path) => {
+        rmSync(join(path, file));
+        mkdirSync(join(path, file));
+      },
+      (path) => {
+        renameSync(join(path, 'files'), join(path, 'moved'));
+        symlinkSync('moved', join(path, 'files'));
+      },
+      (path) => rmSync(join(path, 'request.json')),
+      (path) => {
+        rmSync(join(path, 'job.json'));
+        symlinkSync('/etc/passwd', join(path, 'job.json'));
+      },
+    ];
+    for (const change of spoil) {
+      using it = await fresh();
+      change(it.path);
+      expect(await code(readBundle(it.path))).toBe('input.bundle');
+    }
+  });
+
+  it('refuses jobs whose names lead out of scratch, though all hashes fit', async () => {
+    const evil = { ...bundle.job, files: { '../../.bashrc': hashes[0] as string } };
+    const evilStep = bundleOf({}, [buildStep({ id: 'a', args: [], outputs: ['/etc/cron.d/x'] })]).job;
+    for (const job of [evil, evilStep]) {
+      using it = await fresh();
+      writeFileSync(join(it.path, 'job.json'), JSON.stringify(job));
+      edit(join(it.path, 'request.json'), (v) => Object.assign(v, { jobHash: jobHash(job) }));
+      expect(await code(readBundle(it.path))).toBe('input.bundle');
+    }
+  });
+
+  it('refuses a job that the request does not name, and newer formats by name', async () => {
+    using it = await fresh();
+    edit(join(it.path, 'job.json'), (v) => Object.assign(v, { label: 'other' }));
+    expect(await code(readBundle(it.path))).toBe('input.bundle');
+    edit(join(it.path, 'job.json'), (v) => Object.assign(v, { version: 99, steps: 'new' }));
+    expect(await code(readBundle(it.path))).toBe('format.newer');
+    edit(join(it.path, 'request.json'), (v) => Object.assign(v, { version: 99 }));
+    expect(await code(readBundle(it.path))).toBe('format.newer');
+    expect(sha256Hex('')).toHaveLength(64);
+  });
+
+  it('finds bundles in a folder of folders, and says when there are none', async () => {
+    using root = folder();
+    const a = (await park(root.path)).path;
+    const b = (await park(root.path, bundle, { position: 'r2.a0.eval' })).path;
+    mkdirSync(join(root.path, 'other'));
+    expect(await findBundles(root.path)).toEqual([a, b].sort());
+    expect(await findBundles(a)).toEqual([a]);
+    expect(await code(findBundles(join(root.path, 'other')))).toBe('input.bundle');
+    expect(await code(findBundles(join(root.path, 'absent')))).toBe('input.bundle');
+  });
+
+  it('has no result before a worker ran', async () => {
+    using it = await fresh();
+    const { request } = await readBundle(it.path);
+    expect(await readResult(it.path, request, bundle)).toBeNull();
+  });
+});

@@ -1,0 +1,165 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { ToolPaths } from '../../main/contract/index.ts';
+import { BundleExecutor } from '../../main/jobs/bundle.ts';
+import { runWorker } from '../../main/worker/worker.ts';
+import { buildStep, bundleOf, folder, tools } from '../jobs/support.ts';
+
+const root = folder();
+afterAll(() => root[Symbol.dispose]());
+
+async function makeBundle(dir: string, position: string, source: string, more = {}): Promise<string> {
+  const bundle = bundleOf({ 'a.cpp': source }, [
+    buildStep({ id: 'a', args: ['-o', 'a', 'a.cpp'], inputs: ['a.cpp'], outputs: ['a'], untrusted: false, ...more }),
+  ]);
+  const executor = new BundleExecutor({ root: dir, programVersion: '0', resumeCommand: 'resume' });
+  const outcome = await executor.execute(bundle, { rootSeed: 'ab', position });
+  if (outcome.kind !== 'parked') throw new Error('not parked');
+  return outcome.waiting.path;
+}
+
+async function worker(args: string[], its: ToolPaths = tools, signal?: AbortSignal) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await runWorker(args, {
+    out: (line) => out.push(line),
+    err: (line) => err.push(line),
+    tools: async () => its,
+    signal,
+    settings: { buildCacheDir: join(root.path, 'cache'), lockDir: join(root.path, 'locks') },
+  });
+  return { code, out, err: err.join('\n') };
+}
+const lines = (out: string[]): Record<string, unknown>[] => out.map((line) => JSON.parse(line));
+
+describe('worker', () => {
+  it('runs every bundle of a folder, writes results, keeps finished ones, --again runs them anew', async () => {
+    using dir = folder();
+    const paths = [
+      await makeBundle(dir.path, 'r1.a0.eval', 'int main() { return 0; }'),
+      await makeBundle(dir.path, 'r1.a1.eval', 'int main() { return nothing; }'),
+    ];
+    const first = await worker(['--json', dir.path]);
+    expect(first.code).toBe(0);
+    expect(lines(first.out).at(-1)).toEqual({ ok: true, value: { done: 2, kept: 0, failed: 0 } });
+    for (const path of paths) expect(existsSync(join(path, 'result.json'))).toBe(true);
+    // A compile error is a result: the run that waits must see it.
+    const second = JSON.parse(readFileSync(join(paths[1] as string, 'result.json'), 'utf8'));
+    expect(second.result.steps[0]).toMatchObject({ status: 'failed' });
+    expect(second.result.machine.containment).toBe('bubblewrap');
+    const kept = await worker(['--json', dir.path]);
+    expect(lines(kept.out).at(-1)).toMatchObject({ value: { done: 0, kept: 2 } });
+    const again = await worker(['--again', ...paths]);
+    expect(again.out).toEqual(['2 done, 0 kept, 0 failed']);
+  });
+
+  it('contains even what the bundle calls trusted: a build sees nothing of this machine', async () => {
+    using dir = folder();
+    const secret = join(dir.path, 'secret.h');
+    writeFileSync(secret, '#define SECRET 1\n');
+    const path = await makeBundle(dir.path, 'p', `#include "${secret}"\nint main() { return SECRET; }`);
+    await worker([path]);
+    const { result } = JSON.parse(readFileSync(join(path, 'result.json'), 'utf8'));
+    expect(result.steps[0].status).toBe('failed');
+    expect(result.steps[0].stderr).toContain('secret.h: No such file');
+  });
+
+  it('does not run code without a sandbox unless trusted', async () => {
+    using dir = folder();
+    const path = await makeBundle(dir.path, 'p', 'int main() {}');
+    const bare = { ...tools, bwrap: null };
+    const refused = await worker(['--json', path], bare);
+    expect(refused.code).toBe(2);
+    expect(lines(refused.out).at(-1)).toMatchObject({ ok: false, error: { code: 'trust.required' } });
+    expect(existsSync(join(path, 'result.json'))).toBe(false);
+    expect((await worker(['--trust', path], bare)).code).toBe(0);
+  });
+
+  it('leaves no result that only says that this machine cannot', async () => {
+    using dir = folder();
+    const path = await makeBundle(dir.path, 'p', 'int main() {}', { tool: 'nvcc' });
+    const ended = await worker(['--json', path], { ...tools, nvcc: null });
+    expect(ended.code).toBe(3);
+    expect(lines(ended.out).at(-1)).toMatchObject({ ok: false, error: { code: 'env.toolkit-missing' } });
+    expect(readdirSync(path)).not.toContain('result.json');
+  });
+
+  it('goes on with the others when one bundle is bad', async () => {
+    using dir = folder();
+    const good = await makeBundle(dir.path, 'good', 'int main() {}');
+    const bad = await makeBundle(dir.path, 'bad', 'int main() { return 1; }');
+    writeFileSync(join(bad, 'job.json'), '{}');
+    const ended = await worker(['--json', dir.path]);
+    expect(ended.code).toBe(2);
+    expect(lines(ended.out).at(-1)).toMatchObject({ ok: false, value: { done: 1, failed: 1 } });
+    expect(existsSync(join(good, 'result.json'))).toBe(true);
+  });
+
+  it('answers usage errors with 2 and help with 0', async () => {
+    expect((await worker([])).code).toBe(2);
+    expect((await worker(['--nonsense', 'x'])).code).toBe(2);
+    expect((await worker(['/no/such/folder'])).code).toBe(2);
+    expect((await worker(['--help'])).out.join()).toContain('--self-test');
+  });
+
+  it('is cancelled with 130 and no result', async () => {
+    using dir = folder();
+    const endless =
+      'constexpr long f() { long s = 0; for (long i = 0; i < (1L << 60); ++i) s += i; return s; }\nconstexpr long x = f();\nint main() {}';
+    const args = ['-fconstexpr-loop-limit=2147483647', '-fconstexpr-ops-limit=9223372036854775807', '-o', 'a', 'a.cpp'];
+    const path = await makeBundle(dir.path, 'p', endless, { args });
+    const cancel = new AbortController();
+    setTimeout(() => cancel.abort(), 800);
+    expect((await worker([path], tools, cancel.signal)).code).toBe(130);
+    expect(existsSync(join(path, 'result.json'))).toBe(false);
+  });
+
+  it('proves compilers and sandbox by doing it', async () => {
+    const ended = await worker(['--self-test', '--json']);
+    const checks = lines(ended.out).filter((line) => line.type === 'check');
+    const bad = checks.filter((check) => !check.ok).map((check) => check.id);
+    expect(bad).toEqual(tools.nvcc === null ? ['gpu-probe', 'gpu'] : ['gpu']);
+    expect(checks.map((check) => check.id)).toEqual(
+      expect.arrayContaining(['hides-passwords', 'no-network', 'scratch-writable']),
+    );
+    expect(ended.code).toBe(3);
+  });
+});
+
+describe('worker as a program', () => {
+  it('starts from its entry file, keeps stdout to JSON Lines, stops on Ctrl-C', async () => {
+    const entry = join(import.meta.dirname, '../../main/worker/main.ts');
+    const home = join(root.path, 'home');
+    const start = (args: string[]) => {
+      const env = { ...process.env, CUDAMASTER_HOME: home };
+      const child = spawn(process.execPath, [entry, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+      let out = '';
+      child.stdout.on('data', (chunk) => {
+        out += chunk;
+      });
+      const ended = new Promise<{ code: number | null; out: string }>((done) =>
+        child.on('close', (code) => done({ code, out })),
+      );
+      return { child, ended };
+    };
+    const wrong = await start(['worker', '--json', '/no/such']).ended;
+    expect(wrong.code).toBe(2);
+    expect(JSON.parse(wrong.out)).toMatchObject({ ok: false, error: { code: 'input.bundle' } });
+    using dir = folder();
+    const endless =
+      'constexpr long f() { long s = 0; for (long i = 0; i < (1L << 60); ++i) s += i; return s; }\nconstexpr long x = f();\nint main() {}';
+    const args = ['-fconstexpr-loop-limit=2147483647', '-fconstexpr-ops-limit=9223372036854775807', '-o', 'a', 'a.cpp'];
+    const path = await makeBundle(dir.path, 'p', endless, { args });
+    const running = start([path]);
+    await new Promise<void>((ready) => {
+      running.child.stderr.on('data', (chunk) => {
+        if (String(chunk).includes('[1/1] a')) ready();
+      });
+      running.child.on('close', () => ready());
+    });
+    running.child.kill('SIGINT');
+    expect((await running.ended).code).toBe(130);
+  });
+});

@@ -102,6 +102,21 @@ export class Store {
     return readEvents(this.#db, this.#content, run, after);
   }
 
+  /** True while a living process drives the run. */
+  isDriven(run: string): Promise<boolean> {
+    return isDriven(this.#db, run);
+  }
+
+  /** The step that is under way or waits, if any. */
+  openStep(run: string): Promise<OpenStep | null> {
+    return openStep(this.#db, run);
+  }
+
+  /** Replaces a run's configuration (raised limits) before it is resumed. */
+  configure(run: string, config: RunConfig): Promise<void> {
+    return updateConfig(this.#db, run, config);
+  }
+
   subscribe(
     run: string,
     after: number,

@@ -1,0 +1,191 @@
+import { join } from 'node:path';
+import { loadPrompts } from '../agents/index.ts';
+import {
+  AppFailure,
+  type ChatProvider,
+  type Evaluation,
+  type Executor,
+  err,
+  isValidOutcome,
+  unwrap,
+} from '../contract/index.ts';
+import { type LoopDeps, optimize } from '../optimizer/index.ts';
+import { Steps } from '../optimizer/steps.ts';
+import { toStop } from '../optimizer/stop.ts';
+import type { DrivenRun, RunLogStore, RunRecord, Store } from '../store/index.ts';
+import { type AppContext, evaluatorOf, loopConfig, runFolder, type TaskParts } from './context.ts';
+import type { EvaluationReport, RunReport, ServiceContext } from './events.ts';
+import { environmentOf } from './machine.ts';
+import { reportOf, writeSources } from './report.ts';
+
+/** A run under way in this process. */
+export interface Drive {
+  readonly app: AppContext;
+  readonly store: Store;
+  readonly driven: DrivenRun;
+  readonly run: RunRecord;
+  readonly parts: TaskParts;
+  readonly executor: Executor;
+  readonly ctx: ServiceContext;
+  /** Durable events up to this one are not told again. */
+  readonly after: number;
+  /** false: results come from a recording, and say nothing about a machine. */
+  readonly measures: boolean;
+}
+
+/** Runs `work` while telling the run's events, then gives the lease back and reports how the run stands. */
+async function telling(drive: Drive, work: () => Promise<unknown>): Promise<RunReport> {
+  const { store, driven, run, ctx } = drive;
+  const id = driven.id;
+  ctx.emit({ type: 'run', run: id, kind: run.kind, task: run.config.task, folder: runFolder(store, id) });
+  const subscription = store.subscribe(
+    id,
+    drive.after,
+    (event) => ctx.emit({ type: 'event', run: id, event }),
+    (event) => ctx.emit({ type: 'transient', run: id, event }),
+  );
+  try {
+    await work();
+  } finally {
+    await driven.release();
+    await subscription.settled;
+  }
+  const report = await reportOf(store, id);
+  await writeSources(report);
+  return report;
+}
+
+/** Notes on which machine each job ran: after a change, origin and best are measured again before the next evaluation. */
+function noting(executor: Executor, log: RunLogStore): Executor {
+  return {
+    name: executor.name,
+    async execute(bundle, options) {
+      const outcome = await executor.execute(bundle, options);
+      if (outcome.kind === 'done') await log.noteEnvironment(environmentOf(outcome.result.machine));
+      return outcome;
+    },
+  };
+}
+
+async function depsOf(drive: Drive, provider: ChatProvider): Promise<LoopDeps> {
+  const { app, driven, run, parts, ctx } = drive;
+  const { log } = driven;
+  return {
+    log,
+    provider,
+    executor: drive.measures ? noting(drive.executor, log) : drive.executor,
+    evaluator: evaluatorOf(run, parts),
+    prompts: unwrap(await loadPrompts(join(app.root, 'prompts'))),
+    signal: ctx.signal,
+    onProcess: (position, { pid, startTime }) => log.processStarted(position, pid, startTime),
+    remeasureBefore: drive.measures ? (position) => log.remeasureBefore(position) : undefined,
+    drive: `d${run.resumes}`,
+  };
+}
+
+/** Drives the optimization loop. */
+export function driveLoop(drive: Drive, provider: ChatProvider): Promise<RunReport> {
+  return telling(drive, async () => {
+    await noteOtherSources(drive);
+    await optimize(loopConfig(drive.app, drive.run, drive.parts), await depsOf(drive, provider));
+  });
+}
+
+/** The task on disk may have changed since the run began: what was measured belongs to the old one. */
+async function noteOtherSources(drive: Drive): Promise<void> {
+  const { run, parts, driven } = drive;
+  const what = [
+    run.originHash === parts.originHash ? '' : 'the original kernel',
+    run.taskHash === parts.taskHash ? '' : 'task.json',
+  ].filter((w) => w !== '');
+  if (what.length === 0) return;
+  await driven.log.event(`task-changed:${parts.originHash}:${parts.taskHash}`, {
+    type: 'changed',
+    position: 'r0',
+    what: `Since the run began, ${what.join(' and ')} changed.`,
+  });
+}
+
+/** A source to be evaluated or profiled once. null: the origin. */
+export interface Candidate {
+  readonly label: string;
+  readonly source: string;
+  readonly compileArgs: readonly string[];
+}
+
+const noModel: ChatProvider = {
+  name: 'none',
+  chat: async () => err('internal', 'An evaluation asks no model.'),
+};
+
+/** Evaluates one candidate (or the origin) as a run of one round, so that history, resume and show know it like any other. */
+export async function driveEvaluation(drive: Drive, candidate: Candidate | null): Promise<EvaluationReport> {
+  const report = await telling(drive, async () => {
+    const config = loopConfig(drive.app, drive.run, drive.parts);
+    const deps = await depsOf(drive, noModel);
+    const steps = new Steps(config, deps);
+    const { run, rootSeed, programVersion, origin } = config;
+    try {
+      await noteOtherSources(drive);
+      await steps.event('run-started', {
+        type: 'run-started',
+        rootSeed,
+        config: run,
+        originSource: origin.source,
+        programVersion,
+      });
+      if (candidate) await evaluateCandidate(steps, run.task, run.dtype, candidate);
+      else await evaluateOrigin(steps, run.task, run.dtype);
+      await steps.event('run-ended.done', { type: 'run-ended', status: 'done', error: null });
+    } catch (fault) {
+      const { status, error, waiting } = toStop(fault);
+      if (status === 'parked' && waiting)
+        await steps.event(`parked.${steps.drive}`, {
+          type: 'parked',
+          waitingFor: waiting.for,
+          path: waiting.path,
+          how: waiting.how,
+        });
+      else await steps.event(`run-ended.${status}.${steps.drive}`, { type: 'run-ended', status, error });
+    }
+  });
+  const attempt = report.state.rounds[0]?.attempts[0];
+  return { ...report, evaluation: attempt?.evaluation ?? report.state.baseline };
+}
+
+async function evaluateOrigin(steps: Steps, task: string, dtype: string): Promise<Evaluation> {
+  const label = `${task} ${dtype} r0.baseline`;
+  const evaluation = await steps.evaluate('r0.baseline', { label, candidate: null, best: null, tried: 0, planned: 0 });
+  await steps.event('r0.baseline', { type: 'baseline', evaluation });
+  if (isValidOutcome(evaluation.outcome)) return evaluation;
+  throw new AppFailure(
+    err('input.task', `The original kernel does not pass its own evaluation: ${evaluation.reason}`, {
+      detail: evaluation.digest,
+    }).error,
+  );
+}
+
+async function evaluateCandidate(steps: Steps, task: string, dtype: string, candidate: Candidate): Promise<Evaluation> {
+  const at = { round: 1, attempt: 0 };
+  const { label, source, compileArgs } = candidate;
+  await steps.event('r1.started', { type: 'round-started', round: 1 });
+  await steps.event('r1.scheme', { type: 'scheme', round: 1, scheme: label, by: 'user' });
+  await steps.event('r1.a0.started', { type: 'attempt-started', ...at });
+  await steps.event('r1.a0.source', { type: 'source', ...at, source, compileArgs: [...compileArgs] });
+  const evaluation = await steps.evaluate('r1.a0.eval', {
+    label: `${task} ${dtype} r1.a0`,
+    candidate: { source, compileArgs },
+    best: null,
+    tried: 1,
+    planned: 1,
+  });
+  await steps.event('r1.a0.evaluated', { type: 'evaluated', ...at, evaluation });
+  await steps.event('r1.ended', {
+    type: 'round-ended',
+    round: 1,
+    accepted: evaluation.outcome === 'accepted',
+    outcome: evaluation.outcome,
+    score: evaluation.figures?.score?.value ?? null,
+  });
+  return evaluation;
+}

@@ -1,0 +1,135 @@
+import { attempt } from '../base/fault.ts';
+import { cacheDir, configDir, dataDir, setResourceRoot } from '../base/paths.ts';
+import { isSecretName, registerSecret } from '../base/redact.ts';
+import type { Check, DoctorReport, Result } from '../contract/index.ts';
+import { listTasks } from '../evaluate/task/index.ts';
+import { Store } from '../store/index.ts';
+import { doctor } from '../toolchain/index.ts';
+import { type AppContext, settingsOf } from './context.ts';
+import type { EvaluationReport, RunReport, ServiceContext } from './events.ts';
+import { listRuns, type RunLine, recordRun, showRun } from './history.ts';
+import { type OpenPlace, openPlace } from './machine.ts';
+import { playDemo, type ReplayParams, replayRecording } from './replay.ts';
+import {
+  type EvaluateParams,
+  evaluateSource,
+  type OptimizeParams,
+  optimizeTask,
+  type ResumeParams,
+  resumeRun,
+} from './run.ts';
+import { programVersion } from './version.ts';
+
+export type { AttemptState, RoundState, RunState, UsageState } from '../optimizer/index.ts';
+export type { StoredEvent } from '../store/index.ts';
+export type { AppEvent, EvaluationReport, RunReport, ServiceContext } from './events.ts';
+export type { RunLine } from './history.ts';
+export type { OpenPlace, Place, RunPlace } from './machine.ts';
+export { providerNames } from './providers.ts';
+export type { EvaluateParams, OptimizeParams, ResumeParams } from './run.ts';
+
+export interface AppOptions {
+  /** Folder of prompts, kernels and recordings: real files. */
+  readonly root: string;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Where jobs run; default this machine and bundle folders. */
+  readonly openPlace?: OpenPlace;
+}
+
+export interface TaskLine {
+  readonly id: string;
+  readonly title: string | null;
+  readonly category: string | null;
+  readonly dtypes: readonly string[];
+  readonly sizes: { readonly published: number; readonly large: number } | null;
+  /** Why it cannot be used; null = usable. */
+  readonly fault: string | null;
+}
+
+type Service<P, T> = (params: P, ctx: ServiceContext) => Promise<Result<T>>;
+
+/** The services of the engine. Each answers with a Result, tells its progress to `ctx.emit` and ends at once on `ctx.signal`. */
+export interface App {
+  readonly version: string;
+  doctor: Service<Record<string, never>, DoctorReport>;
+  tasks: Service<Record<string, never>, readonly TaskLine[]>;
+  evaluate: Service<EvaluateParams, EvaluationReport>;
+  optimize: Service<OptimizeParams, RunReport>;
+  runs: Service<{ limit?: number }, readonly RunLine[]>;
+  show: Service<{ run: string; follow?: boolean }, RunReport>;
+  resume: Service<ResumeParams, RunReport>;
+  record: Service<{ run: string; out: string; note?: string }, { file: string; bytes: number; steps: number }>;
+  replay: Service<ReplayParams, RunReport>;
+  demo: Service<Record<string, never>, RunReport>;
+}
+
+/** Values that are long and stand under a key's name are keys: nothing written may hold them, whether they were used or not. */
+function registerKeysOf(env: NodeJS.ProcessEnv): void {
+  for (const [name, value] of Object.entries(env))
+    if (isSecretName(name) && value && value.length >= 12 && !value.startsWith('/')) registerSecret(value);
+}
+
+/** Puts the engine together. */
+export function createApp(options: AppOptions): App {
+  const env = options.env ?? process.env;
+  setResourceRoot(options.root);
+  registerKeysOf(env);
+  const version = programVersion(options.root);
+  const app: AppContext = { root: options.root, env, version, openPlace: options.openPlace ?? openPlace };
+  return {
+    version,
+    doctor: () => attempt(examine),
+    tasks: () => attempt(() => taskLines(app.root)),
+    evaluate: (params, ctx) => attempt(() => evaluateSource(app, params, ctx)),
+    optimize: (params, ctx) => attempt(() => optimizeTask(app, params, ctx)),
+    runs: (params, ctx) => attempt(() => listRuns(params, ctx)),
+    show: (params, ctx) => attempt(() => showRun(params, ctx)),
+    resume: (params, ctx) => attempt(() => resumeRun(app, params, ctx)),
+    record: (params, ctx) => attempt(() => recordRun(params, ctx)),
+    replay: (params, ctx) => attempt(() => replayRecording(app, params, ctx)),
+    demo: (_params, ctx) => attempt(() => playDemo(app, ctx)),
+  };
+}
+
+function taskLines(root: string): TaskLine[] {
+  return listTasks(root).map(({ id, loaded }) => {
+    if (!loaded.ok) return { id, title: null, category: null, dtypes: [], sizes: null, fault: loaded.error.message };
+    const { title, category, dtypes, sizes } = loaded.value.task;
+    return {
+      id,
+      title,
+      category,
+      dtypes,
+      sizes: { published: sizes.published.length, large: sizes.large.length },
+      fault: null,
+    };
+  });
+}
+
+async function examine(): Promise<DoctorReport> {
+  const report = await doctor({ settings: (await settingsOf()).tools });
+  return { ...report, checks: [...report.checks, await historyCheck(), await foldersCheck()] };
+}
+
+async function historyCheck(): Promise<Check> {
+  const id = 'history';
+  const title = 'History';
+  const opened = await attempt(async () => Store.open(dataDir()));
+  if (!opened.ok) {
+    const { message, remedy, detail } = opened.error;
+    return { id, title, status: 'error', found: message, cause: detail, remedy };
+  }
+  const store = opened.value;
+  const { notice, file } = store;
+  await store.close();
+  if (notice)
+    return { id, title, status: 'warning', found: notice.message, cause: notice.detail, remedy: notice.remedy };
+  return { id, title, status: 'ok', found: file };
+}
+
+async function foldersCheck(): Promise<Check> {
+  const found = await attempt(() => `cache ${cacheDir()}, settings ${configDir()}`);
+  if (found.ok) return { id: 'folders', title: 'Folders', status: 'ok', found: found.value };
+  const { message, remedy, detail } = found.error;
+  return { id: 'folders', title: 'Folders', status: 'error', found: message, cause: detail, remedy };
+}

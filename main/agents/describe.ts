@@ -39,15 +39,17 @@ export interface BriefOptions {
   readonly libraries?: readonly string[];
 }
 
-/** Describes a task for the agents. Pure. */
+/**
+ * Describes a task for the agents. Pure. How it is checked and timed (deviations, generators, tolerances) stays out: a model that
+ * knows the rubric writes for the rubric.
+ */
 export function briefOf(task: Task, dtype: Dtype, options: BriefOptions): TaskBrief {
   const own = signatureOf(task, dtype);
   const params = task.wrapper.params.map((p) =>
     p.role === 'scalar'
       ? `- \`${p.name}\`: scalar, ${p.value}`
-      : `- \`${p.name}\`: ${{ in: 'input', out: 'output', inout: 'input and output' }[p.role]}, ${p.count} elements of ${storage(p.elem, dtype)}`,
+      : `- \`${p.name}\`: ${{ in: 'input', out: 'output', inout: 'input and output' }[p.role]}, ${p.count} x ${storage(p.elem, dtype)}`,
   );
-  const deviations = task.deviations.map((d) => `- ${d.ours}`);
   const text = [
     `${task.title} (${task.category}, ${dtype}).`,
     '',
@@ -55,7 +57,6 @@ export function briefOf(task: Task, dtype: Dtype, options: BriefOptions): TaskBr
     '',
     `Dimensions: ${task.dims.join(', ')}. Parameters of the wrapper:`,
     ...params,
-    ...(deviations.length > 0 ? ['', 'Details fixed by this task:', ...deviations] : []),
   ].join('\n');
   return {
     title: task.title,

@@ -16,6 +16,7 @@ class Activity {
   void start() { on_ = true; }
   void stop() { on_ = false; }
   void mark() {}
+  void expectGate() {}
   void settle() {}
   void drain() { log_.drainOutside(); }
   int64_t dropped() { return 0; }

@@ -13,12 +13,13 @@
 
 namespace cm {
 
-enum class Quantity { plain, wrapper, span, event, profile };
+enum class Quantity { plain, wrapper, span, gated, event, profile };
 
 inline Quantity parseQuantity(const std::string& s) {
   if (s == "plain") return Quantity::plain;
   if (s == "wrapper") return Quantity::wrapper;
   if (s == "span") return Quantity::span;
+  if (s == "gated") return Quantity::gated;
   if (s == "event") return Quantity::event;
   if (s == "profile") return Quantity::profile;
   usage("unknown quantity: " + s);
@@ -67,13 +68,21 @@ struct RawTimes {
   std::string launchError, syncError;
 };
 
-/** The bare sequence: call, pending error, device sync. Everything else happens outside of t0 … t1. */
+inline bool wantsSpan(Quantity q) { return q == Quantity::span || q == Quantity::gated; }
+
+/**
+ * The bare sequence: call, pending error, device sync. Everything else happens outside of t0 … t1.
+ * Gated: a kernel of ours holds the legacy stream until the wrapper has returned (or a bound has passed, for wrappers that wait
+ * inside), so that the span is what the GPU needs, without the host's launch gaps, which activity recording stretches.
+ */
 inline RawTimes callOnce(const CallTarget& target, Quantity quantity, const Activity& activity) {
   RawTimes r;
   if (activity.on()) r.begin = activity.now();
   if (quantity == Quantity::event) dev::eventStart();
+  if (quantity == Quantity::gated) dev::closeGate();
   r.t0 = std::chrono::steady_clock::now();
   target();
+  if (quantity == Quantity::gated) dev::openGate();
   if (quantity == Quantity::event) dev::eventStop();
   r.launchError = dev::takeError();
   r.syncError = dev::syncError();
@@ -90,7 +99,8 @@ inline std::string firstOf(const std::string& a, const std::string& b, const std
 
 /** Exactly one call. An error of the candidate is part of the report; errors of the harness itself are thrown. */
 inline CallReport callArm(const CallTarget& target, Quantity quantity, Activity& activity) {
-  if (quantity == Quantity::span && !activity.on()) usage("span needs cupti on");
+  if (detail::wantsSpan(quantity) && !activity.on()) usage("span needs cupti on");
+  if (quantity == Quantity::gated) activity.expectGate();
   CallReport report;
   if (quantity == Quantity::profile) dev::profilerStart();
   const auto before = threadIds();
@@ -119,13 +129,13 @@ inline CallReport callArm(const CallTarget& target, Quantity quantity, Activity&
 inline JsonObject callJson(const CallReport& r, Quantity quantity) {
   JsonObject o;
   o.number("wrapperNs", r.wrapperNs);
-  const bool span = quantity == Quantity::span && r.hasWindow && r.window.hasSpan();
+  const bool span = detail::wantsSpan(quantity) && r.hasWindow && r.window.hasSpan();
   if (span) o.integer("spanNs", int64_t(r.window.last() - r.window.first()));
   else o.null("spanNs");
   if (r.hasEvent) o.number("eventNs", r.eventNs);
   else o.null("eventNs");
   o.integer("late", r.window.late).integer("stragglers", r.window.stragglers).integer("invalid", r.window.invalid).integer("dropped", r.dropped);
-  if (quantity == Quantity::span) o.raw("acts", activitiesJson(r.window, demangle));
+  if (detail::wantsSpan(quantity)) o.raw("acts", activitiesJson(r.window, demangle));
   o.raw("threads", "[" + std::to_string(r.threadsBefore) + "," + std::to_string(r.threadsAfter) + "]");
   JsonArray names;
   for (const std::string& n : r.newThreads) names.add(jsonString(n));

@@ -40,6 +40,8 @@ inline void copyIn(void* device, const void* host, size_t bytes) {
 }
 
 inline void sync() {}
+inline void closeGate() {}
+inline void openGate() {}
 inline std::string syncError() { return ""; }
 inline std::string takeError() { return ""; }
 inline void resetL2(FlushMode) {}

@@ -76,8 +76,8 @@ describe('profile', () => {
       /^--profile-from-start off --clock-control none --target-processes all --metrics sm__\S+,dram__\S+ /,
     );
     expect(first).toMatch(/--section SourceCounters --import-source yes .* \.\/runner s-[0-9a-f]{12}$/);
-    expect(runs[1].args.join(' ')).toMatch(/--csv --page raw --print-units base$/);
-    expect(runs[2].args.join(' ')).toMatch(/--csv --page source --print-units base --print-source cuda,sass$/);
+    expect(runs[1].args.join(' ')).toMatch(/--csv --print-units base --page raw$/);
+    expect(runs[2].args.join(' ')).toMatch(/--csv --print-units base --page source --print-source cuda,sass$/);
     for (const run of runs) {
       expect(run.lang).toBe('C');
       expect(run.tmp).toBe(run.home);

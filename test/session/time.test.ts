@@ -95,7 +95,7 @@ describe('time', () => {
 
   it('names arm, problem and element of a wrong sample', async () => {
     using at = scratch();
-    fakes(at, fast, { wrongAt: [3] }); // third call: the candidate's warm-up
+    fakes(at, fast, { wrongAt: [7] }); // after four calls of origin alone, the third of the pass: the candidate's warm-up
     const { result } = await session(small(), context(at));
     expect(result.incidents).toEqual([
       {

@@ -1,4 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { VerifyPlan } from '../../main/contract/index.ts';
 import { verifyResultSchema } from '../../main/contract/index.ts';
@@ -243,6 +244,14 @@ describe('verify', () => {
     using at = scratch();
     const { status, reason } = await session(plan(), context(at));
     expect([status, reason?.code]).toEqual(['environment', 'env.killed']);
+  });
+
+  it('a scratch path too long for a socket is said', async () => {
+    using at = scratch();
+    const deep = join(at.path, 'x'.repeat(100));
+    mkdirSync(deep);
+    const { status, reason } = await session(plan(), context({ ...at, path: deep }));
+    expect([status, reason?.code]).toEqual(['environment', 'env.not-writable']);
   });
 
   it('ends with its time limit', async () => {

@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { ChildExit, ChildHandle } from '../../base/process.ts';
 import type { StartOptions } from '../context.ts';
+import { EnvironmentFault } from './classify.ts';
 import type { Scope } from './scope.ts';
 import { Channel, PeerFault, type Reply } from './wire.ts';
 
@@ -100,7 +101,7 @@ export async function startPeer(
   const connected = firstConnection(server);
   let child: ChildHandle;
   try {
-    child = scope.ctx.start(argv(name), { ...options, wallMs: scope.remainingMs() });
+    child = scope.ctx.start(argv(name), { ...options, wallMs: scope.childMs() });
   } catch (cause) {
     server.close();
     throw new StartFault(new PeerFault('closed', '', `it could not be started: ${String(cause)}`), null);
@@ -123,7 +124,16 @@ export async function startPeer(
   throw new StartFault(new PeerFault(kind, '', 'it did not connect'), exit);
 }
 
+/** Longest socket path that every Unix takes (macOS: 104 bytes with its end). */
+const MAX_SOCKET_PATH = 103;
+
 function listen(server: Server, path: string): Promise<void> {
+  if (Buffer.byteLength(path) > MAX_SOCKET_PATH)
+    throw new EnvironmentFault(
+      'env.not-writable',
+      `The path of the scratch folder is too long for a socket: ${path}`,
+      'Set CUDAMASTER_HOME to a folder with a shorter path.',
+    );
   return new Promise((resolve, reject) => {
     server.once('error', (cause) => reject(new StartFault(new PeerFault('closed', '', cause.message), null)));
     server.listen(path, () => resolve());

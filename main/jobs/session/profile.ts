@@ -70,9 +70,9 @@ async function profileOnce(plan: ProfilePlan, scope: Scope, ncu: string, out: Pr
     // The log file belongs to ncu; what it printed elsewhere (it could not open the file, or did not start) counts only without it.
     const said = out.log !== '' ? out.log : `${exit?.stdout ?? ''}\n${exit?.stderr ?? ''}`;
     if (out.log === '') out.log = said.trim().slice(0, LOG_CAP);
-    out.rawCsv = await importPage(scope, ncu, report, 'raw', env);
+    out.rawCsv = await importPage(scope, ncu, report, ['raw'], env);
     if (hasLaunches(out.rawCsv)) {
-      if (plan.source) out.sourceCsv = await importPage(scope, ncu, report, 'source', env);
+      if (plan.source) out.sourceCsv = await importSource(scope, ncu, report, env);
       if (target.fault) out.incidents.push(target.fault.incident);
       return null;
     }
@@ -152,20 +152,28 @@ async function profileTarget(
   }
 }
 
-/** One page of the report as CSV in base units. '' when ncu gives none (no report). */
+type Env = Readonly<Record<string, string>>;
+
+/** The source page: source and machine code side by side, or whatever this release of ncu prints by default. */
+async function importSource(scope: Scope, ncu: string, report: string, env: Env): Promise<string> {
+  const both = await importPage(scope, ncu, report, ['source', '--print-source', 'cuda,sass'], env);
+  return both !== '' ? both : importPage(scope, ncu, report, ['source'], env);
+}
+
+/** One page of the report (its name and options) as CSV in base units. '' when ncu gives none (no report, option unknown). */
 async function importPage(
   scope: Scope,
   ncu: string,
   report: string,
-  page: 'raw' | 'source',
-  env: Readonly<Record<string, string>>,
+  page: readonly string[],
+  env: Env,
 ): Promise<string> {
-  const argv = [ncu, '--import', `${report}.ncu-rep`, '--csv', '--page', page, '--print-units', 'base'];
-  if (page === 'source') argv.push('--print-source', 'cuda,sass');
+  const argv = [ncu, '--import', `${report}.ncu-rep`, '--csv', '--print-units', 'base', '--page', ...page];
   const options = { sandbox: true, gpu: false, profiling: false, env } as const;
   const exit = await runTool(scope, argv, options);
+  if (exit.exitCode !== 0) return '';
   // Standard output is capped with its middle cut, which no table survives: a page near the cap goes through a file instead.
-  if (Buffer.byteLength(exit.stdout) < scope.ctx.limits.outputBytes) return exit.exitCode === 0 ? exit.stdout : '';
+  if (Buffer.byteLength(exit.stdout) < scope.ctx.limits.outputBytes) return exit.stdout;
   const file = scope.newFile('ncu-page');
   await runTool(scope, [...argv, '--log-file', file], options);
   const text = await readCapped(scope, file, PAGE_CAP);

@@ -48,9 +48,14 @@ export class Scope {
     return this.why;
   }
 
-  /** Time left for a child, ms, at least 1. */
+  /** Time left, ms, at least 1. */
   remainingMs(): number {
     return Math.max(1, Math.ceil(this.deadline - performance.now()));
+  }
+
+  /** Wall limit of a child, ms: a little after our own, so that it is always the session that ended, not the candidate. */
+  childMs(): number {
+    return this.remainingMs() + 2_000;
   }
 
   add(item: Closable): void {

@@ -13,7 +13,7 @@ export async function runTool(
   options: Omit<StartOptions, 'wallMs'>,
 ): Promise<ChildExit> {
   if (scope.stopped) throw new Stopped(scope.stopped);
-  const child = scope.ctx.start(argv, { ...options, wallMs: scope.remainingMs() });
+  const child = scope.ctx.start(argv, { ...options, wallMs: scope.childMs() });
   scope.add(child);
   const exit = await child.exited;
   scope.drop(child);

@@ -19,6 +19,9 @@ interface Room {
   readonly budget: DumpBudget;
   readonly incidents: Incidents;
   readonly out: VerifyResult;
+  /** Results by the number of their call: the judge's answers and the removal of files come in any order. */
+  readonly checks: VerifyResult['checks'];
+  calls: number;
 }
 
 /**
@@ -29,18 +32,17 @@ interface Room {
 export async function verify(plan: VerifyPlan, scope: Scope, out: VerifyResult): Promise<void> {
   const incidents = new Incidents();
   const judge = await startJudge(scope, plan.judge);
-  const room: Room = { plan, scope, judge, budget: new DumpBudget(scope.ctx.limits.memoryMiB), incidents, out };
+  const budget = new DumpBudget(scope.ctx.limits.memoryMiB);
+  const room: Room = { plan, scope, judge, budget, incidents, out, checks: [], calls: 0 };
   try {
     await verifyAll(room);
     await judge.drain();
     await judge.quit();
   } finally {
-    out.checks.sort((a, b) => order(plan, a.problem) - order(plan, b.problem));
+    out.checks.push(...room.checks.filter((check) => check !== undefined));
     out.incidents.push(...incidents.list());
   }
 }
-
-const order = (plan: VerifyPlan, id: string): number => plan.problems.findIndex((p) => p.id === id);
 
 async function verifyAll(room: Room): Promise<void> {
   const { plan, scope } = room;
@@ -107,9 +109,10 @@ async function verifyCall(
   const dumped = await dumpOutputs(scope, runner, problem, seed);
   addCheckIncidents(await checked, problem, where, incidents);
   judge.throwIfFailed();
+  const number = room.calls++;
   judge.later(
     judgeDump(scope, judge, budget, dumped).then((outputs) => {
-      room.out.checks.push({ problem: problem.id, seed, outputs, firstCallNs: first ? reply.wrapperNs : null });
+      room.checks[number] = { problem: problem.id, seed, outputs, firstCallNs: first ? reply.wrapperNs : null };
     }),
   );
 }

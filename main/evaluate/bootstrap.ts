@@ -19,8 +19,8 @@ import { ascending, interquartileMean, studentUpper } from './stats.ts';
  * processes differ far more than blocks, 91 % with 3 processes and 94 % with 5.
  */
 export const priorDf = 1;
-/** Block resamples kept per process and size; combined at random across processes and sizes. */
-const bankSize = 512;
+/** Block resamples kept per process and size, at most; combined at random across processes and sizes. */
+const mostBanked = 512;
 
 /** Statistic of a whole set of centres: fills `out` (logarithms of ratios or of times). */
 export type Statistic = (centres: Centres, out: Float64Array) => void;
@@ -62,7 +62,7 @@ function columnsOf(cell: Cell, arms: number): Float64Array[] {
   return columns;
 }
 
-function prepare(cell: Cell, arms: number, prng: Prng): Prepared {
+function prepare(cell: Cell, arms: number, bankSize: number, prng: Prng): Prepared {
   const columns = columnsOf(cell, arms);
   const orders = columns.map(ascending);
   const n = cell.blocks;
@@ -124,13 +124,10 @@ export function bootstrap(
   const prng = new Prng(options.seed);
   const arms = table.arms.length;
   const width = 2 * arms;
-  const prepared = table.problems.map((cells) => cells.map((cell) => prepare(cell, arms, prng)));
+  const bankSize = Math.min(mostBanked, resamples);
+  const prepared = table.problems.map((cells) => cells.map((cell) => prepare(cell, arms, bankSize, prng)));
   const centre = new Float64Array(table.problems.length * width);
-  prepared.forEach((list, i) => {
-    for (let c = 0; c < width; c++)
-      for (const p of list)
-        centre[i * width + c] = (centre[i * width + c] as number) + (p.centres[c] as number) / list.length;
-  });
+  for (const [i, list] of prepared.entries()) weigh(list, centre.subarray(i * width, (i + 1) * width));
   const drawn = centre.slice();
   const view: Centres = {
     relative: (problem, arm) => drawn[problem * width + arm] as number,
@@ -170,6 +167,22 @@ function processSlots(table: Table): { readonly count: number; readonly of: numb
   return { count: ids.length, of: table.problems.map((cells) => cells.map((cell) => ids.indexOf(cell.process))) };
 }
 
+/**
+ * Fills in the mean over processes, and turns each process's centres into its share of a draw: deviations from the mean, scaled so
+ * that normal multipliers give the unbiased variance of a mean; bank scaled to its weight (see above).
+ */
+function weigh(list: readonly Prepared[], centre: Float64Array): void {
+  const n = list.length;
+  for (const { centres } of list)
+    for (let c = 0; c < centre.length; c++) centre[c] = (centre[c] as number) + (centres[c] as number) / n;
+  const between = n > 1 ? Math.sqrt(1 / ((n - 1) * n)) : 0;
+  const within = Math.sqrt(priorDf / (n - 1 + priorDf)) / n;
+  for (const { centres, bank } of list) {
+    for (let c = 0; c < centre.length; c++) centres[c] = ((centres[c] as number) - (centre[c] as number)) * between;
+    for (let k = 0; k < bank.length; k++) bank[k] = (bank[k] as number) * within;
+  }
+}
+
 function drawProblem(
   list: readonly Prepared[],
   slots: readonly number[],
@@ -180,19 +193,13 @@ function drawProblem(
   at: number,
   width: number,
 ): void {
-  const n = list.length;
-  const between = n > 1 ? Math.sqrt(1 / ((n - 1) * n)) : 0;
-  const within = Math.sqrt(priorDf / (n - 1 + priorDf)) / n;
   for (let c = 0; c < width; c++) drawn[at + c] = centre[at + c] as number;
-  for (let p = 0; p < n; p++) {
+  for (let p = 0; p < list.length; p++) {
     const { centres, bank } = list[p] as Prepared;
-    const g = (multipliers[slots[p] as number] as number) * between;
-    const row = (prng.u32() % bankSize) * width;
+    const g = multipliers[slots[p] as number] as number;
+    const row = (prng.u32() % (bank.length / width)) * width;
     for (let c = 0; c < width; c++)
-      drawn[at + c] =
-        (drawn[at + c] as number) +
-        g * ((centres[c] as number) - (centre[at + c] as number)) +
-        within * (bank[row + c] as number);
+      drawn[at + c] = (drawn[at + c] as number) + g * (centres[c] as number) + (bank[row + c] as number);
   }
 }
 

@@ -79,7 +79,8 @@ export function context(
   };
 }
 
-const fakePeer = fileURLToPath(new URL('./fake-peer.cjs', import.meta.url));
+/** Path of the fake runner and judge, to be required by a script. */
+export const fakePeer = fileURLToPath(new URL('./fake-peer.cjs', import.meta.url));
 
 /** Writes an executable Node script into scratch. */
 export function script(at: Scratch, name: string, body: string): void {
@@ -88,12 +89,17 @@ export function script(at: Scratch, name: string, body: string): void {
   chmodSync(path, 0o755);
 }
 
+const body = (role: string, behaviour: object): string =>
+  `require(${JSON.stringify(fakePeer)}).${role}(${JSON.stringify(behaviour)});`;
+
+export function fakeJudge(at: Scratch, behaviour: object = {}): void {
+  script(at, 'judge', body('judge', behaviour));
+}
+
 /** Puts a fake runner and judge into scratch. */
 export function fakes(at: Scratch, runner: object = {}, judge: object = {}): void {
-  const body = (role: string, behaviour: object): string =>
-    `require(${JSON.stringify(fakePeer)}).${role}(${JSON.stringify(behaviour)});`;
   script(at, 'runner', body('runner', runner));
-  script(at, 'judge', body('judge', judge));
+  fakeJudge(at, judge);
 }
 
 export const programs = { runner: 'runner', judge: 'judge', shim: 'shim.so' };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Arm, type TimePlan, timeResultSchema } from '../../main/contract/index.ts';
-import { context, fakes, problem, programs, scratch, session, trace } from './support.ts';
+import { context, fakeJudge, fakePeer, fakes, problem, programs, scratch, script, session, trace } from './support.ts';
 
 const arm = (id: Arm['id']): Arm => ({ id, lib: `${id}.so`, symbol: 'f' });
 
@@ -210,6 +210,26 @@ describe('time', () => {
     const { status, result } = await session(small(), context(at));
     expect(status).toBe('ok');
     expect(result.incidents).toEqual([expect.objectContaining({ kind, arm: 'C', problem: 'a' })]);
+    expect(result.nominated).toBe(false);
+  });
+
+  it('does not nominate on half a measurement', async () => {
+    using at = scratch();
+    // Origin dies in the second process, after the first one has shown a fast candidate.
+    script(
+      at,
+      'runner',
+      `const fs = require('node:fs');
+       const again = fs.existsSync('once');
+       fs.writeFileSync('once', '');
+       const behaviour = { ...${JSON.stringify(fast)}, on: again ? { 'call O': { at: 9, do: 'crash' } } : {} };
+       require(${JSON.stringify(fakePeer)}).runner(behaviour);`,
+    );
+    fakeJudge(at);
+    const { status, result } = await session(small({ processes: 2 }), context(at));
+    expect(status).toBe('ok');
+    expect(result.incidents).toEqual([expect.objectContaining({ kind: 'crash', arm: 'O' })]);
+    expect(result.pointR).toBeGreaterThan(1);
     expect(result.nominated).toBe(false);
   });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { VerifyPlan } from '../../main/contract/index.ts';
 import { verifyResultSchema } from '../../main/contract/index.ts';
-import { context, fakes, problem, programs, scratch, script, session, trace } from './support.ts';
+import { context, fakePeer, fakes, problem, programs, scratch, script, session, trace } from './support.ts';
 
 const plan = (extra: Partial<VerifyPlan> = {}): VerifyPlan => ({
   mode: 'verify',
@@ -113,7 +113,7 @@ describe('verify', () => {
        const again = fs.existsSync('once');
        fs.writeFileSync('once', '');
        const on = again ? { hello: { do: 'refuse', reply: { error: 'cuda', message: 'cudaErrorUnknown: x' } } } : { call: { do: 'hang' } };
-       require(${JSON.stringify(new URL('./fake-peer.cjs', import.meta.url).pathname)}).runner({ on });`,
+       require(${JSON.stringify(fakePeer)}).runner({ on });`,
     );
     const limits = { wallMs: 2_400, memoryMiB: 2048, outputBytes: 1 << 20 };
     const { status, reason, result } = await session(plan({ problems: [problem('a')] }), context(at, { limits }));

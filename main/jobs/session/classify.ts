@@ -109,6 +109,12 @@ export interface Where {
 export function environmentOf(fault: PeerFault, exit: ChildExit | null, role: 'runner' | 'judge'): EnvironmentFault {
   const doing = fault.command === '' ? 'starting' : fault.command;
   if (fault.kind === 'refused') return refusedByMachine(fault, role);
+  if (exit?.startError?.startsWith('ESANDBOX'))
+    return new EnvironmentFault(
+      'env.sandbox-missing',
+      `The sandbox could not be made: ${exit.startError}`,
+      'Run "cudamaster doctor"; it says what bubblewrap lacks.',
+    );
   if (exit?.startError)
     return new EnvironmentFault(
       'env.killed',

@@ -13,7 +13,7 @@ const WARM_UPS = 3;
 
 export const emptyFacts = (): FactsResult => ({ mode: 'facts', gpu: null, rows: [], timerStepNs: 0, incidents: [] });
 
-/** Raw times of one arm for every way of flushing L2: events and wrapper time without activity recording, then spans with it. */
+/** Raw times of one arm for every way of flushing L2: events and wrapper time without activity recording, then spans with it, as they come and behind the gate. */
 export async function facts(plan: FactsPlan, scope: Scope, out: FactsResult): Promise<void> {
   const runner = await startRunner(scope, plan);
   out.gpu = runner.gpu;
@@ -24,7 +24,7 @@ export async function facts(plan: FactsPlan, scope: Scope, out: FactsResult): Pr
   };
   try {
     await runner.load(plan.arm);
-    for (const quantities of [['event', 'wrapper'], ['span']] as const) {
+    for (const quantities of [['event', 'wrapper'], ['span', 'gated']] as const) {
       if (quantities[0] === 'span') note(await runner.cupti(true));
       for (const [i, problem] of plan.problems.entries()) {
         scope.ctx.progress(`facts ${quantities.join('+')} ${i + 1}/${plan.problems.length} ${problem.id}`);
@@ -67,4 +67,4 @@ async function row(
 }
 
 const timeOf = (reply: CallReply, quantity: FactQuantity): number | null =>
-  quantity === 'span' ? reply.spanNs : quantity === 'wrapper' ? reply.wrapperNs : reply.eventNs;
+  quantity === 'span' || quantity === 'gated' ? reply.spanNs : quantity === 'wrapper' ? reply.wrapperNs : reply.eventNs;

@@ -7,7 +7,7 @@ import { elementBytes, problemText } from './problem-text.ts';
 import { type Scope, Stopped } from './scope.ts';
 import { PeerFault, type Reply } from './wire.ts';
 
-export type Quantity = 'plain' | 'wrapper' | 'span' | 'event' | 'profile';
+export type Quantity = 'plain' | 'wrapper' | 'span' | 'gated' | 'event' | 'profile';
 export type Flush = 'none' | 'read' | 'write';
 
 /** GPU activities of one call under one name. */

@@ -132,7 +132,7 @@ async function runProblem(
 export function issue(room: TimeRoom, runner: Runner, quantity: SampleSet['quantity'], call: TimedCall) {
   return {
     prepared: runner.prepare(call.seed, room.plan.flush),
-    called: runner.call(call.arm, quantity),
+    called: runner.call(call.arm, quantity === 'span' && room.plan.gate ? 'gated' : quantity),
   };
 }
 

@@ -113,11 +113,12 @@ const spansOf = (out: TimeResult): number[] =>
     .flatMap((set) => Object.values(set.arms).flat())
     .filter((v) => v !== null);
 
-/** Whether the candidate earns a confirming measurement. Only for sessions that ran to their end. */
+/** Whether the candidate earns a confirming measurement: faster, nothing against it, and measured in full. */
 export function nominate(plan: TimePlan, out: TimeResult): void {
   if (plan.phase !== 'nominate' || !plan.arms.some((a) => a.id === 'C')) return;
+  const complete = out.samples.length === (plan.processes + plan.soloProcesses) * 2 * plan.problems.length;
   const spoiled = out.incidents.some((i) => i.arm === undefined || i.arm === 'C');
-  out.nominated = !spoiled && out.pointR !== null && out.pointR > plan.nominateAbove;
+  out.nominated = complete && !spoiled && out.pointR !== null && out.pointR > plan.nominateAbove;
 }
 
 async function runProcess(room: TimeRoom, index: number, kind: ProcessKind): Promise<void> {

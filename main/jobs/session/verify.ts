@@ -58,7 +58,8 @@ async function verifyAll(room: Room): Promise<void> {
       runner = null;
       if (!(fault instanceof CandidateFault)) throw fault;
       room.incidents.add(fault.incident);
-      if (fault.incident.kind === 'load' || ++failures > RESTARTS) return;
+      failures += fault.hung ? 2 : 1; // a hang has cost its whole time limit
+      if (fault.incident.kind === 'load' || failures > RESTARTS) return;
     }
   }
   await runner?.quit();

@@ -104,7 +104,7 @@ async function compile(
       gpu: false,
       profiling: false,
       protect: [],
-      aliasWritable: true,
+      build: true,
       env: isContained(step, context) ? candidateEnv(context.tools, join(work, tmpName)) : context.tools.env,
       wallMs: step.limits.wallMs,
       memoryMiB: step.limits.memoryMiB,

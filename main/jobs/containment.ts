@@ -15,8 +15,10 @@ export interface ContainedOptions {
   readonly gpu: boolean;
   readonly profiling: boolean;
   readonly protect: readonly string[];
-  /** How the scratch folder is seen at its constant second path: writable for builds, read-only for sessions. */
-  readonly aliasWritable: boolean;
+  /** Entries of scratch that the process may not even read. Default none. */
+  readonly hide?: readonly string[];
+  /** true: a build: its folder is seen, and worked in, at a constant path. false: only the sources (.cu) are seen there too. */
+  readonly build: boolean;
   readonly env: Readonly<Record<string, string>>;
   readonly wallMs: number;
   readonly memoryMiB: number;
@@ -91,15 +93,19 @@ export class Containment {
   private inSandbox(argv: string[], options: ContainedOptions, tmp: string, facts: SandboxFacts): string[] {
     const limited = this.limit.kind === 'rlimit' ? [...this.limit.prefix, ...argv] : argv;
     const now = options.gpu ? { ...facts, gpuDevices: gpuDevices() } : facts;
-    const alias = { at: aliasPath, writable: options.aliasWritable };
+    const sources = options.protect.filter((name) => /\.cuh?$/.test(name));
+    const aliases = options.build
+      ? [{ from: options.scratch, at: aliasPath, writable: true }]
+      : sources.map((name) => ({ from: join(options.scratch, name), at: join(aliasPath, name), writable: false }));
     return sandboxArgv(
       limited,
       {
         scratch: options.scratch,
         tmp,
-        cwd: options.aliasWritable ? aliasPath : options.scratch,
+        cwd: options.build ? aliasPath : options.scratch,
         protect: options.protect,
-        alias,
+        hide: options.hide ?? [],
+        aliases,
         gpu: options.gpu,
         profiling: options.profiling,
       },

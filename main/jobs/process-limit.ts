@@ -30,7 +30,16 @@ export async function processLimit(facts: SandboxFacts): Promise<ProcessLimit> {
   if (!existsSync(prlimit) || !existsSync('/usr/bin/timeout')) return { kind: 'watch' };
   const prefix = [prlimit, `--nproc=${maxTasks}`, '--'];
   // On older kernels the limit counts all processes of the user, and a program here could not fork: try one that does.
-  const options = { scratch: '/tmp', tmp: '/tmp', cwd: '/', protect: [], alias: null, gpu: false, profiling: false };
+  const options = {
+    scratch: '/tmp',
+    tmp: '/tmp',
+    cwd: '/',
+    protect: [],
+    hide: [],
+    aliases: [],
+    gpu: false,
+    profiling: false,
+  };
   const tried = await run(sandboxArgv([...prefix, '/usr/bin/timeout', '5', '/usr/bin/true'], options, facts), {
     cwd: '/',
     env: {},

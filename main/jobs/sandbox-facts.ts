@@ -80,7 +80,8 @@ async function tryIt(facts: SandboxFacts): Promise<string | null> {
     tmp: '/tmp',
     cwd: '/',
     protect: [],
-    alias: null,
+    hide: [],
+    aliases: [],
     gpu: true,
     profiling: false,
   };

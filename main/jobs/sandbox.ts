@@ -25,8 +25,10 @@ export interface SandboxOptions {
   readonly cwd: string;
   /** Entries of scratch that the process may read but not change: programs and libraries that later processes trust. */
   readonly protect: readonly string[];
-  /** Second path of scratch, the same for every job: compilers embed source paths, and cached builds outlive their scratch. */
-  readonly alias: { readonly at: string; readonly writable: boolean } | null;
+  /** Entries of scratch that the process may not even read. */
+  readonly hide: readonly string[];
+  /** Second paths below aliasPath, the same for every job: compilers embed source paths, and cached builds outlive their scratch. */
+  readonly aliases: readonly { readonly from: string; readonly at: string; readonly writable: boolean }[];
   readonly gpu: boolean;
   readonly profiling: boolean;
 }
@@ -89,7 +91,8 @@ function scratchArgs(options: SandboxOptions): string[] {
     const path = `${options.scratch}/${name}`;
     out.push('--ro-bind', path, path);
   }
-  // The private /tmp lies inside scratch too: seen twice, one folder.
-  if (options.alias) out.push(options.alias.writable ? '--bind' : '--ro-bind', options.scratch, options.alias.at);
+  // A device on a mount without devices: neither readable nor executable.
+  for (const name of options.hide) out.push('--ro-bind', '/dev/null', `${options.scratch}/${name}`);
+  for (const { from, at, writable } of options.aliases) out.push(writable ? '--bind' : '--ro-bind', from, at);
   return out;
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ChildHandle } from '../base/process.ts';
 import { deriveRoot } from '../base/random.ts';
 import { AppFailure, type SessionPlan, type SessionStep, type StepResult, type ToolPaths } from '../contract/index.ts';
+import { namesOf } from './bundle-hash.ts';
 import { type Containment, gpuEnv, tmpName } from './containment.ts';
 import type { SessionContext, StartOptions } from './context.ts';
 import type { Gate } from './gate.ts';
@@ -35,11 +36,11 @@ export interface SessionRun {
 }
 
 /**
- * Runs one session under the machine-wide lock of its GPU, in a fresh folder that holds all files of the job so far. Its root seed is
+ * Runs one session under the machine-wide lock of its GPU, in a fresh folder with the files that its plan names. Its root seed is
  * drawn here, from the run's root, the job's position and the step: it is in no plan and no cache key.
  */
 export async function runSessionStep(step: SessionStep, context: SessionStepContext): Promise<SessionRun> {
-  const scratch = await context.folder.stepFolder('s', context.folder.names());
+  const scratch = await context.folder.stepFolder('s', filesFor(step, context.folder));
   const session = makeContext(step, scratch, context);
   let waited = 0;
   let wallMs = 0;
@@ -85,6 +86,14 @@ export async function runSessionStep(step: SessionStep, context: SessionStepCont
   return { result, scratch };
 }
 
+/** Programs and libraries of the plan; for a profile the kernels' sources too, since ncu shows their lines. Nothing of the harness's own. */
+function filesFor(step: SessionStep, folder: JobFolder): string[] {
+  const named = new Set(namesOf(step));
+  const sources = step.plan.mode === 'profile' ? folder.names().filter((name) => /\.cuh?$/.test(name)) : [];
+  const kernels = sources.filter((name) => name !== 'runner.cu');
+  return folder.names().filter((name) => named.has(name) || kernels.includes(name));
+}
+
 /** Sessions whose figures a compiler beside them would spoil. */
 const isTimed = (plan: SessionPlan): boolean => plan.mode !== 'verify' && plan.mode !== 'sanitize';
 
@@ -106,7 +115,9 @@ function makeContext(step: SessionStep, scratch: string, context: SessionStepCon
       gpu: options.gpu,
       profiling: options.profiling ?? (tools.ncu !== null && argv[0] === tools.ncu),
       protect,
-      aliasWritable: false,
+      build: false,
+      // A candidate that could read or run the judge would have the answers.
+      hide: argv[0] === `./${step.plan.judge}` ? [] : [step.plan.judge].filter((name) => protect.includes(name)),
       env: { ...env, ...options.env },
       wallMs: options.wallMs,
       memoryMiB: step.limits.memoryMiB,

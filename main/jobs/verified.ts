@@ -10,7 +10,7 @@ export function comparisonPassed(comparison: Comparison, problem: Problem | unde
   if (comparison.bad !== 0 || comparison.nonFinite !== 0) return false;
   if (comparison.compared === 0) return problem?.buffers[index]?.count === 0;
   if (limit === undefined || limit.uOut === 0 || comparison.rms === null) return true; // exact outputs: bad counts alone
-  return comparison.rms <= limit.rms;
+  return comparison.rms <= (comparison.rmsLimit ?? limit.rms);
 }
 
 /** Every problem checked with every seed, every comparison passed, no incident. */

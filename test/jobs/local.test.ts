@@ -251,6 +251,7 @@ const session = (id: string, more: Partial<SessionStep> = {}): SessionStep => ({
     soloProcesses: 0,
     blocks: { min: 2, max: 2, budgetMs: 1 },
     flush: 'none',
+    gate: true,
     positions: 1,
     nominateAbove: 1.01,
   },

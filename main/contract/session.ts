@@ -107,6 +107,8 @@ export const timePlanSchema = z.object({
     budgetMs: z.number(),
   }),
   flush: flushSchema,
+  /** Spans behind a gate (kernels/harness/PROTOCOL.md): without launch gaps of the host. */
+  gate: z.boolean(),
   /** Random positions checked after each timed call. */
   positions: z.number().int().min(1),
   /** Nominated when the point estimate of R exceeds this. */
@@ -345,7 +347,7 @@ export const factsResultSchema = z.object({
     z.object({
       problem: z.string(),
       flush: flushSchema,
-      quantity: z.enum(['span', 'wrapper', 'event']),
+      quantity: z.enum(['span', 'gated', 'wrapper', 'event']),
       ns: z.array(z.number()),
     }),
   ),

@@ -12,6 +12,8 @@ export const defaults = {
      * clean ones; the one that disturbs less is settled by `facts` sessions on the reference GPU.
      */
     flush: 'read' as TimePlan['flush'],
+    /** Spans behind the gate: what the GPU needs, not how fast the host launches (that is wrapper time). */
+    gate: true,
     blocks: { min: 8, max: 30, budgetMs: 120 },
     /** Random positions checked after each timed call. */
     positions: 8,

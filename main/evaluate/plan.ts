@@ -177,6 +177,7 @@ function timeStep(
     soloProcesses: amount.soloProcesses,
     blocks: time.blocks,
     flush: time.flush,
+    gate: time.gate,
     positions: time.positions,
     nominateAbove: time.nominateAbove,
   };

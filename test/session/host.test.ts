@@ -80,6 +80,7 @@ const timePlan = (candidate: string, extra: Partial<TimePlan> = {}): TimePlan =>
   soloProcesses: 0,
   blocks: { min: 6, max: 20, budgetMs: 200 },
   flush: 'read',
+  gate: true,
   positions: 32,
   nominateAbove: 1.005,
   ...extra,

@@ -15,6 +15,7 @@ const plan = (extra: Partial<TimePlan> = {}): TimePlan => ({
   soloProcesses: 1,
   blocks: { min: 3, max: 4, budgetMs: 1000 },
   flush: 'read',
+  gate: false,
   positions: 8,
   nominateAbove: 1.005,
   ...extra,

@@ -40,7 +40,7 @@ export async function facts(plan: FactsPlan, scope: Scope, out: FactsResult): Pr
     throw await runner.faultOf(cause, where);
   } finally {
     const spans = out.rows.filter((r) => r.quantity === 'span').flatMap((r) => r.ns);
-    out.timerStepNs = step ?? smallestStep(spans) ?? 0;
+    out.timerStepNs = smallestStep(spans) ?? step ?? 0;
   }
 }
 

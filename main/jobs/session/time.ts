@@ -103,7 +103,7 @@ function finish(room: TimeRoom): void {
   out.voided = room.voids.voided;
   out.whole.sort((a, b) => a.problem - b.problem || a.arm.localeCompare(b.arm));
   if (room.clocks.smMHz.length > 0) out.clocks = room.clocks;
-  out.timerStepNs = room.stepNs ?? smallestStep(spansOf(out)) ?? 0;
+  out.timerStepNs = smallestStep(spansOf(out)) ?? room.stepNs ?? 0;
   out.pointR = hasCandidate ? estimateR(out.samples, plan.weights) : null;
 }
 

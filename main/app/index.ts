@@ -19,6 +19,7 @@ import {
   resumeRun,
 } from './run.ts';
 import { programVersion } from './version.ts';
+import { workBundles } from './worker.ts';
 
 export type { AttemptState, RoundState, RunState, UsageState } from '../optimizer/index.ts';
 export type { StoredEvent } from '../store/index.ts';
@@ -61,6 +62,8 @@ export interface App {
   record: Service<{ run: string; out: string; note?: string }, { file: string; bytes: number; steps: number }>;
   replay: Service<ReplayParams, RunReport>;
   demo: Service<Record<string, never>, RunReport>;
+  /** Arguments as of dist/worker.js; gives back the exit code. */
+  worker(args: readonly string[], io: Parameters<typeof workBundles>[1]): Promise<number>;
 }
 
 /** Values that are long and stand under a key's name are keys: nothing written may hold them, whether they were used or not. */
@@ -87,6 +90,7 @@ export function createApp(options: AppOptions): App {
     resume: (params, ctx) => attempt(() => resumeRun(app, params, ctx)),
     record: (params, ctx) => attempt(() => recordRun(params, ctx)),
     replay: (params, ctx) => attempt(() => replayRecording(app, params, ctx)),
+    worker: workBundles,
     demo: (_params, ctx) => attempt(() => playDemo(app, ctx)),
   };
 }

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import type { AppError, Recording } from '../contract/index.ts';
+import type { AppError, Recording, RunConfig } from '../contract/index.ts';
 import { ContentFiles } from './content.ts';
 import type { Database } from './db/database.ts';
 import { type OpenOptions, openDatabase } from './db/open.ts';
-import { Lease } from './lease.ts';
+import { isDriven, Lease } from './lease.ts';
 import { exportRecording } from './recording.ts';
 import { prepareResume, type ResumeReport } from './resume.ts';
 import { RunLogStore } from './runLog.ts';
@@ -14,9 +14,12 @@ import {
   findRun,
   listRuns,
   type NewRun,
+  type OpenStep,
+  openStep,
   type RunRecord,
   readEvents,
   type StoredEvent,
+  updateConfig,
 } from './runs.ts';
 import { type Subscription, subscribe } from './subscribe.ts';
 import { TransientBus, type TransientListener } from './transient.ts';

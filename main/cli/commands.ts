@@ -1,0 +1,341 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import {
+  type AppEvent,
+  type EvaluationReport,
+  providerNames,
+  type RunReport,
+  type ServiceContext,
+} from '../app/index.ts';
+import {
+  type AppError,
+  dtypes,
+  type Evaluation,
+  exitCodeOf,
+  isValidOutcome,
+  profileModes,
+  type Result,
+  sizeSets,
+} from '../contract/index.ts';
+import type { Host } from '../host/index.ts';
+import type { Printer } from './output.ts';
+import { showEvent } from './progress.ts';
+import { doctorLines, evaluationLines, runLines, runTable, taskTable } from './report.ts';
+
+/** What a command has of the world around it. */
+export interface Session {
+  readonly host: Host;
+  readonly printer: Printer;
+  readonly json: boolean;
+  readonly signal: AbortSignal;
+}
+
+const whole = (text: string): number => {
+  const n = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(n)) throw new InvalidArgumentError('A whole number is needed.');
+  return n;
+};
+const positive = (text: string): number => {
+  const n = Number(text);
+  if (!Number.isFinite(n) || n <= 0) throw new InvalidArgumentError('A number above 0 is needed.');
+  return n;
+};
+const collect = (value: string, list: string[]): string[] => [...list, value];
+
+const dtypeOption = () => new Option('--dtype <type>', 'data type').choices([...dtypes]).default('fp32');
+const sizesOption = () =>
+  new Option('--sizes <set>', 'set of sizes that is timed').choices([...sizeSets]).default('published');
+const profileOption = () =>
+  new Option('--profile <mode>', 'what of the profile the agents see').choices([...profileModes]).default('filtered');
+const executorOption = () =>
+  new Option('--executor <where>', 'run jobs here, or write bundles for `cudamaster worker` elsewhere')
+    .choices(['local', 'bundle'])
+    .default('local');
+const archOption = () => new Option('--arch <arch>', 'native, or sm_NN').default('native');
+
+/** JSON Lines: durable events and progress as they come; tokens are left out. */
+function jsonEvent(printer: Printer, event: AppEvent): void {
+  if (event.type === 'event') printer.out(JSON.stringify({ type: 'event', run: event.run, event: event.event }));
+  else if (event.type !== 'transient') printer.out(JSON.stringify(event));
+  else if (event.event.type === 'progress') printer.out(JSON.stringify({ run: event.run, ...event.event }));
+}
+
+function contextOf({ json, printer, signal }: Session): ServiceContext {
+  return { signal, emit: (event) => (json ? jsonEvent(printer, event) : showEvent(printer, event)) };
+}
+
+/** Prints an answer as its last line (--json) or as text; gives back the exit code. */
+function answer<T>(
+  session: Session,
+  result: Result<T>,
+  value: (v: T) => unknown,
+  lines: (v: T) => string[],
+  exit: (v: T) => number,
+): number {
+  const { json, printer } = session;
+  printer.status('');
+  if (!result.ok) {
+    if (json) printer.out(JSON.stringify({ ok: false, error: result.error }));
+    else printer.error(result.error);
+    return exitCodeOf(result.error.code);
+  }
+  if (json) printer.out(JSON.stringify(value(result.value)));
+  else for (const line of lines(result.value)) printer.out(line);
+  return exit(result.value);
+}
+
+/** Why a run ended as it did, as an error; null = it is done. */
+function errorOfRun(report: RunReport): AppError | null {
+  if (report.status === 'done') return null;
+  if (report.waiting) return { code: 'parked', message: report.waiting.how };
+  if (report.error) return report.error;
+  if (report.status === 'cancelled') return { code: 'cancelled', message: 'The run was cancelled.' };
+  return null;
+}
+
+function answerRun(session: Session, result: Result<RunReport>): number {
+  const error = result.ok ? errorOfRun(result.value) : null;
+  const code = answer(
+    session,
+    result,
+    (r) => r.summary,
+    (r) => runLines(r, session.printer.paint),
+    () => (error ? exitCodeOf(error.code) : 0),
+  );
+  // On stderr in both modes: the summary has no place for it.
+  if (error && error.code !== 'parked') session.printer.error(error);
+  return code;
+}
+
+/** 0 accepted or valid; 3 environment; 4 otherwise. */
+function exitOfEvaluation(report: EvaluationReport): number {
+  const error = errorOfRun(report);
+  if (error) return exitCodeOf(error.code);
+  const outcome: Evaluation['outcome'] | undefined = report.evaluation?.outcome;
+  if (outcome === undefined || outcome === 'environment') return exitCodeOf('env.killed');
+  if (outcome === 'accepted' || outcome === 'valid' || report.kind === 'profile')
+    return isValidOutcome(outcome) ? 0 : exitCodeOf('candidate.rejected');
+  return exitCodeOf(isValidOutcome(outcome) ? 'candidate.not-accepted' : 'candidate.rejected');
+}
+
+function answerEvaluation(session: Session, result: Result<EvaluationReport>): number {
+  const { paint } = session.printer;
+  // Parked or failed before there was an evaluation: the summary says where it stands.
+  const code = answer(
+    session,
+    result,
+    (r) => r.evaluation ?? r.summary,
+    (r) => evaluationLines(r, paint),
+    exitOfEvaluation,
+  );
+  const error = result.ok ? errorOfRun(result.value) : null;
+  if (error && error.code !== 'parked') session.printer.error(error);
+  return code;
+}
+
+export type Finish = (code: number) => void;
+
+/** Adds every command to `program`; `session` is made when one of them runs. */
+export function addCommands(program: Command, open: () => Session, finish: Finish): void {
+  machineCommands(program, open, finish);
+  workCommands(program, open, finish);
+  historyCommands(program, open, finish);
+}
+
+function machineCommands(program: Command, open: () => Session, finish: Finish): void {
+  program
+    .command('doctor')
+    .description('look at GPU, driver, toolkit, profiler, sandbox and history; say what is wrong and how to mend it')
+    .action(async () => {
+      const s = open();
+      const result = await s.host.services.doctor({}, contextOf(s));
+      finish(
+        answer(
+          s,
+          result,
+          (v) => v,
+          (v) => doctorLines(v, s.printer.paint),
+          (v) => (v.canRun ? 0 : exitCodeOf('env.gpu-missing')),
+        ),
+      );
+    });
+  program
+    .command('tasks')
+    .description('list the tasks')
+    .action(async () => {
+      const s = open();
+      const result = await s.host.services.tasks({}, contextOf(s));
+      finish(
+        answer(
+          s,
+          result,
+          (tasks) => ({ tasks }),
+          (v) => taskTable(v, s.printer.paint),
+          () => 0,
+        ),
+      );
+    });
+}
+
+function workCommands(program: Command, open: () => Session, finish: Finish): void {
+  program
+    .command('eval <task>')
+    .description('prove a candidate correct and measure it against the original')
+    .requiredOption('--candidate <file>', 'the .cu file')
+    .addOption(dtypeOption())
+    .addOption(sizesOption())
+    .addOption(profileOption())
+    .addOption(executorOption())
+    .addOption(archOption())
+    .option('--compile-arg <option>', 'nvcc option (repeat); write --compile-arg=-O3', collect, [])
+    .action(async (task, o) => {
+      const s = open();
+      const params = {
+        kind: 'evaluate',
+        task,
+        dtype: o.dtype,
+        source: o.candidate,
+        compileArgs: o.compileArg,
+        profile: o.profile,
+        sizeSet: o.sizes,
+        executor: o.executor,
+        arch: o.arch,
+      } as const;
+      finish(answerEvaluation(s, await s.host.services.evaluate(params, contextOf(s))));
+    });
+  program
+    .command('profile <task>')
+    .description('profile the original, or a source, with Nsight Compute and name the bottleneck')
+    .option('--source <file>', 'the .cu file; default: the original')
+    .addOption(dtypeOption())
+    .addOption(sizesOption())
+    .addOption(executorOption())
+    .addOption(archOption())
+    .option('--full', 'all metrics, not only those of the bottleneck')
+    .option('--compile-arg <option>', 'nvcc option (repeat)', collect, [])
+    .action(async (task, o) => {
+      const s = open();
+      const params = {
+        kind: 'profile',
+        task,
+        dtype: o.dtype,
+        source: o.source,
+        compileArgs: o.compileArg,
+        profile: o.full ? 'full' : 'filtered',
+        sizeSet: o.sizes,
+        executor: o.executor,
+        arch: o.arch,
+      } as const;
+      finish(answerEvaluation(s, await s.host.services.evaluate(params, contextOf(s))));
+    });
+  optimizeCommand(program, open, finish);
+}
+
+function optimizeCommand(program: Command, open: () => Session, finish: Finish): void {
+  program
+    .command('optimize <task>')
+    .description('let the agents rewrite a kernel round by round')
+    .addOption(dtypeOption())
+    .addOption(sizesOption())
+    .option('--rounds <n>', 'rounds', whole, 3)
+    .option('--debug-attempts <n>', 'repairs of an invalid candidate per round', whole, 3)
+    .addOption(profileOption())
+    .addOption(new Option('--provider <name>', 'where answers come from').choices([...providerNames]).default('manual'))
+    .option('--model <name>', 'model')
+    .option('--base-url <url>', 'address of a compatible server, e.g. http://127.0.0.1:8000/v1')
+    .option('--key-env <name>', 'environment variable that holds the key (its name, not the key)')
+    .option('--local-only', 'refuse every connection to another machine')
+    .option('--context <tokens>', 'context length of the model', whole)
+    .addOption(executorOption())
+    .addOption(archOption())
+    .option('--max-usd <amount>', 'stop when this much is spent, US dollars', positive)
+    .option('--max-tokens <n>', 'stop after this many tokens', whole)
+    .option('--max-minutes <n>', 'stop after this many minutes of work', positive)
+    .option('--notes <text>', 'hints and constraints for the Planner')
+    .option('--start-from <file>', 'round 1 starts from this source instead of a scheme')
+    .action(async (task, o) => {
+      const s = open();
+      const { context: contextTokens, sizes: sizeSet, ...rest } = o;
+      finish(answerRun(s, await s.host.services.optimize({ task, contextTokens, sizeSet, ...rest }, contextOf(s))));
+    });
+}
+
+function historyCommands(program: Command, open: () => Session, finish: Finish): void {
+  program
+    .command('runs')
+    .description('list the runs of the history')
+    .option('--limit <n>', 'how many', whole, 20)
+    .action(async (o) => {
+      const s = open();
+      const result = await s.host.services.runs({ limit: o.limit }, contextOf(s));
+      finish(
+        answer(
+          s,
+          result,
+          (runs) => ({ runs }),
+          runTable,
+          () => 0,
+        ),
+      );
+    });
+  program
+    .command('show <run>')
+    .description('show a run; "last" is the newest')
+    .option('--follow', 'show events until the run ends or waits')
+    .action(async (run, o) => {
+      const s = open();
+      const result = await s.host.services.show({ run, follow: o.follow }, contextOf(s));
+      finish(
+        answer(
+          s,
+          result,
+          (r) => r.summary,
+          (r) => runLines(r, s.printer.paint),
+          () => 0,
+        ),
+      );
+    });
+  program
+    .command('resume <run>')
+    .description('go on with a run that waits, was interrupted, or reached a limit')
+    .option('--answer <file>', 'the answer to the prompt that it waits for')
+    .option('--max-usd <amount>', 'new limit, US dollars', positive)
+    .option('--max-tokens <n>', 'new limit, tokens', whole)
+    .option('--max-minutes <n>', 'new limit, minutes', positive)
+    .action(async (run, o) => {
+      const s = open();
+      finish(answerRun(s, await s.host.services.resume({ run, ...o }, contextOf(s))));
+    });
+  program
+    .command('record <run>')
+    .description('write the recording of a run: answers and job results, no keys')
+    .requiredOption('--out <file>', 'file to write')
+    .option('--note <text>', 'what it is, for a reader')
+    .action(async (run, o) => {
+      const s = open();
+      const result = await s.host.services.record({ run, ...o }, contextOf(s));
+      finish(
+        answer(
+          s,
+          result,
+          (v) => v,
+          (v) => [`${v.file}: ${v.steps} steps, ${(v.bytes / 1024).toFixed(1)} KiB`],
+          () => 0,
+        ),
+      );
+    });
+  program
+    .command('replay <recording>')
+    .description('replay a recording through the real loop, without GPU, model or network')
+    .option('--strict', 'fail if the program now asks something else than it did')
+    .action(async (file, o) => {
+      const s = open();
+      finish(answerRun(s, await s.host.services.replay({ file, strict: o.strict }, contextOf(s))));
+    });
+  program
+    .command('demo')
+    .description('replay a recorded optimization (seconds, nothing needed)')
+    .action(async () => {
+      const s = open();
+      finish(answerRun(s, await s.host.services.demo({}, contextOf(s))));
+    });
+}

@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { toAppError } from '../base/fault.ts';
+import { redact } from '../base/redact.ts';
+import { type AppError, AppFailure, exitCodeOf } from '../contract/index.ts';
+import { createHost } from '../host/index.ts';
+import { addCommands, type Session } from './commands.ts';
+import { Printer, systemStreams } from './output.ts';
+
+/** The folder that holds prompts and kernels: this file lies one (bundle) or two (source) levels below it. */
+function findRoot(): string {
+  let dir = import.meta.dirname;
+  for (let up = 0; up < 4; up++, dir = dirname(dir))
+    if (existsSync(join(dir, 'kernels')) && existsSync(join(dir, 'package.json'))) return dir;
+  throw new AppFailure({
+    code: 'internal',
+    message: 'The folders "kernels" and "prompts" are missing.',
+    remedy: 'Install CUDAMaster again.',
+  });
+}
+
+/** Ctrl-C, or the end of the terminal: cancel now, once; a second time leaves at once. */
+function cancelOnSignal(printer: Printer): AbortSignal {
+  const cancel = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(name, () => {
+      if (cancel.signal.aborted) process.exit(exitCodeOf('cancelled'));
+      printer.status('');
+      printer.note('Cancelling: ending what runs and saving the state (again: leave at once) …');
+      cancel.abort();
+    });
+  return cancel.signal;
+}
+
+/** Whoever reads our output may stop (`| head`): no reason for a stack trace. */
+function endQuietlyOnClosedPipe(): void {
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit(0);
+      throw error;
+    });
+}
+
+const description =
+  'Makes CUDA kernels faster: profiles them, lets language-model agents rewrite them round by round, proves each rewrite correct, measures it honestly, keeps every step.';
+
+/** Runs the command line. Sets the exit code; the process ends by itself when everything is closed. */
+export async function main(args: readonly string[] = process.argv.slice(2)): Promise<void> {
+  endQuietlyOnClosedPipe();
+  const printer = new Printer(systemStreams());
+  const json = beforeDashes(args).includes('--json');
+  try {
+    process.exitCode = await run(args, printer, json);
+  } catch (fault) {
+    const error = toAppError(fault);
+    tell(printer, json, error);
+    process.exitCode = exitCodeOf(error.code);
+  }
+}
+
+const beforeDashes = (args: readonly string[]): readonly string[] =>
+  args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
+
+function tell(printer: Printer, json: boolean, error: AppError): void {
+  if (json) printer.out(JSON.stringify({ ok: false, error }));
+  else printer.error(error);
+}
+
+async function run(args: readonly string[], printer: Printer, json: boolean): Promise<number> {
+  const root = findRoot();
+  const signal = cancelOnSignal(printer);
+  const host = createHost({ root });
+  if (args[0] === 'worker')
+    return host.services.worker(args.slice(1), {
+      out: (line) => process.stdout.write(`${line}\n`),
+      err: (line) => process.stderr.write(`${line}\n`),
+      signal,
+    });
+  let code = 0;
+  const open = (): Session => ({ host, printer, json, signal });
+  const program = new Command('cudamaster')
+    .description(description)
+    .version(host.services.version, '-V, --version')
+    .option('--json', 'JSON Lines on stdout, the last line is the result')
+    .exitOverride()
+    .showHelpAfterError('(cudamaster --help lists what there is)')
+    .configureOutput({ writeErr: (text) => process.stderr.write(redact(text)) });
+  addCommands(program, open, (c) => {
+    code = c;
+  });
+  program
+    .command('worker [args...]')
+    .description('run job bundles on this machine: worker [--json] [--again] [--trust] DIR…, worker --self-test');
+  for (const command of program.commands)
+    command.option('--json', 'JSON Lines on stdout, the last line is the result').exitOverride();
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    if (args.length === 0) return exitCodeOf('usage');
+    return code;
+  } catch (fault) {
+    if (!(fault instanceof CommanderError)) throw fault;
+    if (fault.exitCode === 0) return 0;
+    // Commander has written its message to stderr.
+    if (json) printer.out(JSON.stringify({ ok: false, error: { code: 'usage', message: redact(fault.message) } }));
+    return exitCodeOf('usage');
+  }
+}

@@ -1,0 +1,111 @@
+import type { AppError } from '../contract/index.ts';
+
+/** Where the command line writes. stdout carries results, stderr everything else. */
+export interface Streams {
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: NodeJS.WritableStream & { readonly columns?: number };
+  /** Both ends are a terminal: a status line may be redrawn. */
+  readonly live: boolean;
+  readonly color: boolean;
+}
+
+export function systemStreams(env: NodeJS.ProcessEnv = process.env): Streams {
+  const live = process.stderr.isTTY === true && env.TERM !== 'dumb';
+  // https://no-color.org: any value that is not empty
+  const color = process.stdout.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
+  return { stdout: process.stdout, stderr: process.stderr, live, color };
+}
+
+const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
+export type Style = keyof typeof codes;
+export type Paint = (style: Style, text: string) => string;
+
+export const painter = (color: boolean): Paint => {
+  if (!color) return (_style, text) => text;
+  return (style, text) => `\u001b[${codes[style]}m${text}\u001b[0m`;
+};
+
+/** Text from a model, a tool or a file may hold escape sequences that would act on the terminal. Line ends and tabs stay. */
+export const printable = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
+
+/** Writes lines and one status line that is redrawn below them (terminals only). */
+export class Printer {
+  readonly #streams: Streams;
+  readonly paint: Paint;
+  #status = '';
+
+  constructor(streams: Streams) {
+    this.#streams = streams;
+    this.paint = painter(streams.color);
+  }
+
+  /** A line of the result. */
+  out(line = ''): void {
+    this.#clear();
+    this.#streams.stdout.write(`${line}\n`);
+    this.#draw();
+  }
+
+  /** A line about what goes on. */
+  note(line: string): void {
+    this.#clear();
+    this.#streams.stderr.write(`${line}\n`);
+    this.#draw();
+  }
+
+  status(text: string): void {
+    if (!this.#streams.live) return;
+    this.#clear();
+    this.#status = printable(text.replaceAll(/\s+/g, ' ')).slice(0, (this.#streams.stderr.columns ?? 80) - 1);
+    this.#draw();
+  }
+
+  /** Message, cause, remedy. */
+  error(error: AppError): void {
+    this.status('');
+    this.note(this.paint('red', `Error (${error.code}): `) + printable(error.message));
+    if (error.detail) this.note(printable(error.detail).replace(/^/gm, '  '));
+    if (error.remedy) this.note(`  What to do: ${printable(error.remedy)}`);
+  }
+
+  #clear(): void {
+    if (this.#status !== '') this.#streams.stderr.write('\r\u001b[2K');
+  }
+
+  #draw(): void {
+    if (this.#status !== '') this.#streams.stderr.write(this.#status);
+  }
+}
+
+/** Columns aligned by their widest cell; numbers to the right. */
+export function table(rows: readonly (readonly string[])[], right: readonly number[] = [], indent = ''): string[] {
+  const widths: number[] = [];
+  for (const row of rows)
+    row.forEach((cell, i) => {
+      widths[i] = Math.max(widths[i] ?? 0, cell.length);
+    });
+  return rows.map((row) =>
+    (
+      indent +
+      row.map((cell, i) => (right.includes(i) ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0))).join('  ')
+    ).trimEnd(),
+  );
+}
+
+/** Breaks text into lines of at most `width` characters, between words. */
+export function wrap(text: string, width: number, indent: string): string[] {
+  const lines: string[] = [];
+  for (const paragraph of text.trim().split('\n')) {
+    let line = '';
+    for (const word of paragraph.split(/\s+/)) {
+      if (line !== '' && line.length + 1 + word.length > width) {
+        lines.push(indent + line);
+        line = word;
+      } else line = line === '' ? word : `${line} ${word}`;
+    }
+    lines.push(indent + line);
+  }
+  return lines;
+}

@@ -140,7 +140,7 @@ export const taskSchema = z.strictObject({
   bytes: z.object({ read: exprSchema, write: exprSchema }),
   streaming: z.boolean(),
   persist: z.string(),
-  tolerance: z.record(dtypeSchema, z.array(toleranceSchema)),
+  tolerance: z.partialRecord(dtypeSchema, z.array(toleranceSchema)),
   deviations: z.array(z.object({ published: z.string(), ours: z.string(), reason: z.string() })),
 });
 export type Task = z.infer<typeof taskSchema>;

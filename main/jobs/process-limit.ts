@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { treeOf } from '../base/proc.ts';
+import { pidExists, treeOf } from '../base/proc.ts';
 import type { ChildHandle } from '../base/process.ts';
 import { run } from '../base/spawn.ts';
 import { type SandboxFacts, sandboxArgv } from './sandbox.ts';
@@ -66,9 +66,19 @@ function pidsController(): string | null {
     } catch {
       // An empty group that stays is harmless.
     }
-    if (usable) return root;
+    if (!usable) continue;
+    sweepGroups(root);
+    return root;
   }
   return null;
+}
+
+/** Removes the empty groups of programs that were killed. */
+function sweepGroups(root: string): void {
+  for (const name of readdirSync(root)) {
+    const pid = Number(/^cudamaster-(\d+)-/.exec(name)?.[1] ?? 0);
+    if (pid > 0 && !pidExists(pid)) removeGroup(join(root, name), 0);
+  }
 }
 
 let groups = 0;

@@ -53,6 +53,7 @@ export async function probeSandbox(tools: ToolPaths): Promise<SandboxProbe> {
       why: 'bubblewrap (bwrap) is not installed',
       remedy: 'Install it: apt install bubblewrap, dnf install bubblewrap.',
     };
+  await makeDeviceNodes();
   const facts = collect(tools, tools.bwrap);
   const levels = [
     { size: true, disableUserns: true },
@@ -71,6 +72,16 @@ export async function probeSandbox(tools: ToolPaths): Promise<SandboxProbe> {
     remedy:
       'Allow unprivileged user namespaces for bwrap (kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns), or run as root.',
   };
+}
+
+/**
+ * Outside a sandbox the first CUDA program makes /dev/nvidia-uvm through the setuid helper nvidia-modprobe; inside it could not.
+ * A failure shows later, when a program finds no device.
+ */
+async function makeDeviceNodes(): Promise<void> {
+  const helper = '/usr/bin/nvidia-modprobe';
+  if (!existsSync('/dev/nvidiactl') || existsSync('/dev/nvidia-uvm') || !existsSync(helper)) return;
+  await run([helper, '-u', '-c=0'], { cwd: '/', env: {}, wallMs: 10_000, memoryMiB: null, outputBytes: 4096 });
 }
 
 async function tryIt(facts: SandboxFacts): Promise<string | null> {

@@ -8,18 +8,33 @@ export const defaults = {
   verify: { seeds: 3 },
   time: {
     /**
-     * How L2 is emptied before each timed call. `write` leaves dirty lines that the call has to write back first, `read` leaves
-     * clean ones; the one that disturbs less is settled by `facts` sessions on the reference GPU.
+     * How L2 is emptied before each timed call. `write` leaves dirty lines that the call has to write back first (0.8 us of 5.3 on an
+     * H200, 10 of 42), `read` leaves clean ones: docs/results/timing-facts-h200.md, made by build/timing-facts.ts.
      */
     flush: 'read' as TimePlan['flush'],
     /** Spans behind the gate: what the GPU needs, not how fast the host launches (that is wrapper time). */
     gate: true,
-    blocks: { min: 8, max: 30, budgetMs: 120 },
     /** Random positions checked after each timed call. */
     positions: 8,
-    nominate: { processes: 2, soloProcesses: 0 },
-    confirm: { processes: 3, soloProcesses: 2 },
-    baseline: { processes: 3, soloProcesses: 0 },
+    /** A first look: spans alone, one process; it decides nothing but whether to look properly. */
+    nominate: {
+      processes: 1,
+      soloProcesses: 0,
+      blocks: { min: 8, max: 20, budgetMs: 100 },
+      quantities: ['span'] as TimePlan['quantities'],
+    },
+    confirm: {
+      processes: 3,
+      soloProcesses: 2,
+      blocks: { min: 8, max: 30, budgetMs: 120 },
+      quantities: ['wrapper', 'span'] as TimePlan['quantities'],
+    },
+    baseline: {
+      processes: 3,
+      soloProcesses: 0,
+      blocks: { min: 8, max: 30, budgetMs: 120 },
+      quantities: ['wrapper', 'span'] as TimePlan['quantities'],
+    },
     /** A first estimate of R above this earns a confirming measurement. Below the acceptance margin, so that luck refuses few. */
     nominateAbove: 1.005,
   },

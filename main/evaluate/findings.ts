@@ -8,7 +8,7 @@ import type {
   VerifyResult,
 } from '../contract/index.ts';
 import { comparisonPassed } from '../jobs/verified.ts';
-import { failuresOf, looksKept, looksLikePrecision, verifyDigest } from './compare-digest.ts';
+import { failuresOf, hasSmallErrors, looksKept, looksLikePrecision, verifyDigest } from './compare-digest.ts';
 import type { EvaluationInput } from './plan.ts';
 import { subjectArm } from './plan.ts';
 
@@ -38,15 +38,15 @@ const meaning: Readonly<
   'no-activity': { outcome: 'cheat', what: 'no GPU work was recorded in the call' },
 };
 
-/** The gravest first: what may have caused the others. */
+/** What may have caused the others first: threads left behind explain a later crash, a crash explains a broken reply. */
 const order: readonly Kind[] = [
   'load',
+  'threads-left',
   'timeout',
   'crash',
   'cuda-error',
   'guard',
   'protocol',
-  'threads-left',
   'input-changed',
   'late-activity',
   'no-activity',
@@ -134,7 +134,10 @@ export function verifyFinding(input: EvaluationInput, plan: VerifyPlan, result: 
         reason: `errors as large as lower precision gives, ${output?.worst?.toPrecision(3)} times the limit (${where})`,
         digest: `${digest}\nErrors are small, spread and bounded: as if half, TF32 or bf16 were used inside. Keep fp32 products and sums.`,
       };
-    return { outcome: 'wrong-result', reason: where, digest };
+    const small = hasSmallErrors(failures, input.dtype)
+      ? '\nThe errors are small: lower precision inside, or a few terms that are left out.'
+      : '';
+    return { outcome: 'wrong-result', reason: where, digest: `${digest}${small}` };
   }
   const checked = new Set(result.checks.map((check) => check.problem));
   const missing = plan.problems.filter((problem) => !checked.has(problem.id));

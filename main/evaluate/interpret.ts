@@ -166,6 +166,11 @@ function measured(input: EvaluationInput, steps: Steps, seed: string): Finding &
     const decision: Decision = decide(figuresInput(input, time, flush, seed), input.tries);
     return { ...decision, digest: digestOf(decision) };
   }
+  if (nominate.time?.pointR === null)
+    return {
+      ...environment(`the first sample gave no estimate: ${nominate.time.voided} calls were void`),
+      figures: null,
+    };
   if (nominate.time === null) return { ...environment('the candidate was not timed'), figures: null };
   const figures = baselineFigures(figuresInput(input, nominate.time, flush, seed));
   const reason = `first sample: R = ${ratioText(nominate.time.pointR)} against the best, not nominated`;

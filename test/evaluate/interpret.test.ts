@@ -461,6 +461,13 @@ describe('timing', () => {
     });
     expect(e.outcome).toBe('environment');
   });
+  test('a first sample without an estimate is the environment', () => {
+    const e = interpret({
+      verify: verifyResult(),
+      nominate: time(1, { phase: 'nominate', nominated: false, pointR: null }),
+    });
+    expect(e.outcome).toBe('environment');
+  });
   test('foreign work alone is no finding', () => {
     const e = interpret({ ...clean(), confirm: time(1, { incidents: [{ kind: 'foreign-work', message: 'pid 1' }] }) });
     expect(e.outcome).toBe('accepted');

@@ -52,12 +52,13 @@ function checkExpr(text: string, path: string, known: readonly string[], report:
 }
 
 function checkGenerator(g: Generator, param: Param, path: string, task: Task, report: Report): void {
-  const integral = g.kind === 'int' || g.kind === 'offsets';
+  const kind = g.kind === 'ell' ? g.entries.kind : g.kind;
+  const integral = kind === 'int' || kind === 'offsets' || kind === 'rows';
   const isInt = param.role !== 'scalar' && param.elem === 'int';
   if (isInt !== integral)
     report(
       `${path}.kind`,
-      `expected ${isInt ? 'int or offsets for an int buffer' : 'a generator of real numbers'}, found "${g.kind}"`,
+      `expected ${isInt ? 'int, offsets, rows or ell of int for an int buffer' : 'a generator of real numbers'}, found "${g.kind}"`,
     );
   if (g.kind === 'int') {
     checkExpr(g.lo, `${path}.lo`, task.dims, report);
@@ -65,6 +66,16 @@ function checkGenerator(g: Generator, param: Param, path: string, task: Task, re
   } else if (g.kind === 'offsets') {
     checkExpr(g.rows, `${path}.rows`, task.dims, report);
     checkExpr(g.nnz, `${path}.nnz`, task.dims, report);
+  } else if (g.kind === 'share') {
+    checkExpr(g.count, `${path}.count`, task.dims, report);
+  } else if (g.kind === 'rows') {
+    checkExpr(g.rows, `${path}.rows`, task.dims, report);
+    checkExpr(g.nnz, `${path}.nnz`, task.dims, report);
+  } else if (g.kind === 'ell') {
+    checkExpr(g.rows, `${path}.rows`, task.dims, report);
+    checkExpr(g.nnz, `${path}.nnz`, task.dims, report);
+    checkExpr(g.width, `${path}.width`, task.dims, report);
+    checkGenerator(g.entries, param, `${path}.entries`, task, report);
   } else if ((g.kind === 'uniform' || (g.kind === 'levels' && g.levels > 1)) && !(g.lo < g.hi)) {
     report(path, `expected lo < hi, found ${g.lo} and ${g.hi}`);
   } else if (g.kind === 'wide' && !(g.loExp < g.hiExp && g.loExp >= -126 && g.hiExp <= 127)) {

@@ -107,7 +107,7 @@ export function sanitizeProblems(task: Task, dtype: Dtype, seedHex: string): Pro
     .filter((size) => allocatedBytes(resolveProblem(task, dtype, size, 'sanitize/edge')) <= sanitizeBytes)
     .slice(0, 3);
   const structural = task.verifyInputs.filter((input) =>
-    Object.values(input.generators).some((g) => g.kind === 'offsets' || g.kind === 'int'),
+    Object.values(input.generators).some((g) => ['offsets', 'rows', 'ell', 'int'].includes(g.kind)),
   );
   return [
     ...[...drawn, ...edges].map((size, index) => resolveProblem(task, dtype, size, `sanitize/${index}`)),

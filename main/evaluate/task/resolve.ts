@@ -7,6 +7,7 @@ import type {
   Generator,
   Param,
   Problem,
+  ResolvedElement,
   ResolvedGenerator,
   Size,
   Storage,
@@ -71,6 +72,24 @@ function resolveGenerator(g: Generator, path: string, task: Task, size: Size, sc
       invalid(path, task, size, `expected rows >= 1 and 0 <= nnz < 2^31, found ${rows} and ${nnz}`);
     return { kind: 'offsets', rows, nnz, style: g.style, every: g.every };
   }
+  if (g.kind === 'share') {
+    const parts = count('count', g.count);
+    if (parts < 1) invalid(path, task, size, `expected a count of at least 1, found ${parts}`);
+    return { kind: 'uniform', lo: 0, hi: 2 / parts };
+  }
+  if (g.kind === 'rows') {
+    const [rows, nnz] = [count('rows', g.rows), count('nnz', g.nnz)];
+    if (rows < 1 || rows > 2 ** 31 || nnz < 0)
+      invalid(path, task, size, `expected 1 <= rows <= 2^31 and nnz >= 0, found ${rows} and ${nnz}`);
+    return { kind: 'rows', rows, nnz, style: g.style, every: g.every, order: g.order };
+  }
+  if (g.kind === 'ell') {
+    const [rows, nnz, width] = [count('rows', g.rows), count('nnz', g.nnz), count('width', g.width)];
+    if (rows < 1 || width < 1 || nnz < 0 || nnz > rows * width)
+      invalid(path, task, size, `expected 0 <= nnz <= rows * width, found ${nnz}, ${rows} and ${width}`);
+    const entries = resolveGenerator(g.entries, `${path}.entries`, task, size, scope) as ResolvedElement;
+    return { kind: 'ell', rows, nnz, width, style: g.style, every: g.every, entries };
+  }
   return g;
 }
 
@@ -90,6 +109,10 @@ function resolveBuffer(
   const resolved = resolveGenerator(generator, `${path}.generator`, task, size, scope);
   if (resolved.kind === 'offsets' && count !== resolved.rows + 1)
     invalid(`${path}.count`, task, size, `expected rows + 1 = ${resolved.rows + 1} offsets, found ${count}`);
+  if (resolved.kind === 'rows' && count !== resolved.nnz)
+    invalid(`${path}.count`, task, size, `expected nnz = ${resolved.nnz} indices, found ${count}`);
+  if (resolved.kind === 'ell' && count !== resolved.rows * resolved.width)
+    invalid(`${path}.count`, task, size, `expected rows * width = ${resolved.rows * resolved.width}, found ${count}`);
   return { ...spec, generator: resolved };
 }
 

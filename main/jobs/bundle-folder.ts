@@ -3,7 +3,7 @@ import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { writeFileAtomic } from '../base/files.ts';
-import { sha256Hex } from '../base/hash.ts';
+import { hashJson, sha256Hex } from '../base/hash.ts';
 import {
   AppFailure,
   type ErrorCode,
@@ -107,6 +107,14 @@ function refuseNewer(folder: string, name: string, version: unknown, format: For
   });
 }
 
+/** The file is what its maker wrote, but we would run something else: it has fields that we do not know, or lacks some that we do. */
+const otherProgram = (folder: string, version: string): AppFailure =>
+  new AppFailure({
+    code: 'format.newer',
+    message: `The job of ${folder} was made by another build of CUDAMaster (${version}) that describes jobs differently.`,
+    remedy: 'Use the same version of CUDAMaster on both machines.',
+  });
+
 export interface OpenedBundle {
   readonly folder: string;
   readonly request: BundleRequest;
@@ -122,7 +130,9 @@ export async function readBundle(folder: string): Promise<OpenedBundle> {
   const jobData = await readPlain(folder, 'job.json', caps.job);
   if (!jobData) throw bad(folder, 'job.json is missing.');
   const job = parse(folder, 'job.json', jobData, jobSchema, 'job');
-  if (jobHash(job) !== request.jobHash) throw bad(folder, 'job.json is not the job that request.json names.');
+  if (hashJson(JSON.parse(jobData.toString('utf8'))) !== request.jobHash)
+    throw bad(folder, 'job.json is not the job that request.json names.');
+  if (jobHash(job) !== request.jobHash) throw otherProgram(folder, request.programVersion);
   await plainFolder(folder, 'files');
   const contents = new Map<string, string>();
   let total = 0;

@@ -73,7 +73,7 @@ export async function runSessionStep(step: SessionStep, context: SessionStepCont
   const result: StepResult = {
     id: step.id,
     status: outcome.status,
-    reason: outcome.reason,
+    reason: reasonOf(outcome, context.tools),
     exitCode: null,
     signal: null,
     wallMs,
@@ -92,6 +92,17 @@ function filesFor(step: SessionStep, folder: JobFolder): string[] {
   const sources = step.plan.mode === 'profile' ? folder.names().filter((name) => /\.cuh?$/.test(name)) : [];
   const kernels = sources.filter((name) => name !== 'runner.cu');
   return folder.names().filter((name) => named.has(name) || kernels.includes(name));
+}
+
+/** CUDA's runtime calls a machine without any driver one whose driver is too old. */
+function reasonOf({ reason }: SessionOutcome, tools: ToolPaths): SessionOutcome['reason'] {
+  if (reason?.code !== 'env.driver-too-old' || tools.machine.gpu !== null || tools.machine.driver !== null)
+    return reason;
+  return {
+    code: 'env.gpu-missing',
+    message: 'This machine has no NVIDIA GPU that can be used (no driver was found).',
+    remedy: 'Run the job on a machine with a GPU: the bundle executor and `cudamaster worker` do that.',
+  };
 }
 
 /** Sessions whose figures a compiler beside them would spoil. */

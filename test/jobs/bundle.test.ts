@@ -165,6 +165,14 @@ describe('readBundle treats what it reads as untrusted', () => {
     }
   });
 
+  it('refuses a job with fields of another build: it would run something else', async () => {
+    using it = await fresh();
+    const job = { ...bundle.job, laterField: 1 };
+    writeFileSync(join(it.path, 'job.json'), JSON.stringify(job));
+    edit(join(it.path, 'request.json'), (v) => Object.assign(v, { jobHash: jobHash(job) }));
+    expect(await code(readBundle(it.path))).toBe('format.newer');
+  });
+
   it('refuses a job that the request does not name, and newer formats by name', async () => {
     using it = await fresh();
     edit(join(it.path, 'job.json'), (v) => Object.assign(v, { label: 'other' }));

@@ -252,6 +252,7 @@ const session = (id: string, more: Partial<SessionStep> = {}): SessionStep => ({
     blocks: { min: 2, max: 2, budgetMs: 1 },
     flush: 'none',
     gate: true,
+    quantities: ['wrapper', 'span'],
     positions: 1,
     nominateAbove: 1.01,
   },

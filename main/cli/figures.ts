@@ -38,16 +38,14 @@ function levelOf(figures: NonNullable<Evaluation['figures']>): string {
   return any ? `${Number((any.level * 100).toFixed(2))} % intervals` : 'no intervals';
 }
 
-const phaseText = {
-  baseline: 'baseline',
-  nominate: 'first sample, not confirmed',
-  confirm: 'confirmed in fresh processes',
-} as const;
+const phaseText = { baseline: 'baseline', confirm: 'confirmed in fresh processes' } as const;
 
 /** Table of times and speed-ups per size, with what they rest on. */
 export function figuresLines(evaluation: Evaluation, indent = '  '): string[] {
   const { figures } = evaluation;
   if (figures === null) return [];
+  // A first sample is drawn from many: only a confirming one may be read as a result.
+  if (figures.phase === 'nominate') return [`${indent}(first sample only, nothing to confirm: no figures)`];
   const withCandidate = figures.sizes.some((s) => s.candidateSpanNs !== null);
   const head = withCandidate
     ? ['size', 'weight', 'origin (GPU span)', 'candidate', 'origin/candidate', 'best/candidate', 'wrapper', 'floor']

@@ -11,8 +11,9 @@ const firstLine = (text: string, width = 100): string => {
 function evaluationText(e: Evaluation): string {
   const parts = [e.outcome.toUpperCase()];
   const { figures } = e;
-  if (figures?.score) parts.push(`P = ${ratioText(figures.score)}`);
-  else if (figures?.sizes[0]) parts.push(`${figures.sizes[0].problem} ${timeText(figures.sizes[0].originSpanNs)}`);
+  if (figures?.score && figures.phase === 'confirm') parts.push(`P = ${ratioText(figures.score)}`);
+  else if (figures?.phase === 'baseline' && figures.sizes[0])
+    parts.push(`${figures.sizes[0].problem} ${timeText(figures.sizes[0].originSpanNs)}`);
   const bound = bottleneckText(e);
   if (bound) parts.push(bound);
   return `${parts.join('  ')}  ${firstLine(e.reason, 160)}`;

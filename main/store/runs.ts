@@ -12,6 +12,7 @@ import {
 import type { ContentFiles } from './content.ts';
 import type { Row } from './db/connection.ts';
 import type { Database, Tx } from './db/database.ts';
+import { withoutKnownSecrets } from './secrets.ts';
 
 /** What kind of work a run was. All are kept in the same history and shown alike. */
 export const runKinds = ['optimize', 'evaluate', 'profile', 'replay', 'demo'] as const;
@@ -74,8 +75,8 @@ export async function createRun(db: Database, run: NewRun): Promise<string> {
         'running',
         run.config.task,
         run.config.dtype,
-        JSON.stringify(run.config),
-        JSON.stringify(run.options),
+        JSON.stringify(withoutKnownSecrets(run.config)),
+        JSON.stringify(withoutKnownSecrets(run.options)),
         run.rootSeed,
         run.originHash,
         run.taskHash,
@@ -206,7 +207,9 @@ export async function openStep(db: Database, run: string): Promise<OpenStep | nu
 }
 
 export async function updateConfig(db: Database, run: string, config: RunConfig): Promise<void> {
-  await db.transaction((tx) => tx.run('UPDATE runs SET config = ? WHERE id = ?', [JSON.stringify(config), run]));
+  await db.transaction((tx) =>
+    tx.run('UPDATE runs SET config = ? WHERE id = ?', [JSON.stringify(withoutKnownSecrets(config)), run]),
+  );
 }
 
 /** Removes a run with all it holds; its files go with the next collection. */

@@ -21,17 +21,19 @@ enum class Storage : int { f32 = 0, bf16 = 1, i32 = 2 };
 
 CM_HD inline int bytesOf(Storage s) { return s == Storage::bf16 ? 2 : 4; }
 
-enum class Kind : int { none, uniform, wide, levels, zeros, integer, offsetsEven, offsetsSkewed };
+enum class Kind : int { none, uniform, wide, levels, zeros, integer, offsetsEven, offsetsSkewed, rowsEven, rowsSkewed, ellMixed, ellSkewed };
 
 /**
  * Parameters of a generator, plain data (passed by value to kernels).
  * uniform: lo, hi · wide: a = LOEXP, b = HIEXP · levels: lo, hi, a = LEVELS · integer: a = LO, b = HI (exclusive)
- * offsets: a = ROWS, b = NNZ, c = EVERY.
+ * offsets: a = ROWS, b = NNZ, c = EVERY · rows: the same, d = 1 shuffled.
+ * ell: a = ROWS, b = NNZ, c = EVERY, d = WIDTH; inner = kind of the entries, with lo, hi and e, f for its a, b.
  */
 struct Generator {
   Kind kind = Kind::none;
   double lo = 0, hi = 0;
-  int64_t a = 0, b = 0, c = 0;
+  int64_t a = 0, b = 0, c = 0, d = 0, e = 0, f = 0;
+  Kind inner = Kind::none;
 };
 
 // ---------------------------------------------------------------------------------------------- bits
@@ -171,6 +173,99 @@ CM_HD inline int64_t rowOffset(const Generator& g, int64_t i) {
   return evenOffset(heavyBefore, heavyRows, g.b);
 }
 
+/** Part in which entry k lies: the inverse of evenOffset, for 0 <= k < total. */
+CM_HD inline int64_t evenPart(int64_t k, int64_t parts, int64_t total) {
+  if (parts <= 0) return 0;
+  const int64_t each = total / parts, more = total % parts, long_ = more * (each + 1);
+  return k < long_ ? k / (each + 1) : more + (each > 0 ? (k - long_) / each : 0);
+}
+
+/** A keyed permutation of 0 .. count-1: rounds of odd factors and shifts on the next power of two, walked until inside. */
+class Shuffle {
+ public:
+  CM_HD Shuffle(uint64_t key, int64_t count) : count_(uint64_t(count)) {
+    int bits = 0;
+    while ((1ull << bits) < count_) bits++;
+    mask_ = (1ull << bits) - 1;
+    shift_ = bits > 1 ? (bits + 1) / 2 : 1;
+    for (int r = 0; r < kRounds; r++) round_[r] = mix64(key + uint64_t(r + 1) * kGolden);
+  }
+  /** Where element i goes. */
+  CM_HD int64_t to(int64_t i) const {
+    uint64_t x = uint64_t(i);
+    do {
+      for (int r = 0; r < kRounds; r++) {
+        x = (x * (round_[r] | 1) + (round_[r] >> 32)) & mask_;
+        x ^= x >> shift_;
+      }
+    } while (x >= count_);
+    return int64_t(x);
+  }
+  /** Which element went to p. */
+  CM_HD int64_t from(int64_t p) const {
+    uint64_t x = uint64_t(p);
+    do {
+      for (int r = kRounds - 1; r >= 0; r--) {
+        x ^= x >> shift_;  // its own inverse: two shifts leave nothing
+        x = ((x - (round_[r] >> 32)) * inverse(round_[r] | 1)) & mask_;
+      }
+    } while (x >= count_);
+    return int64_t(x);
+  }
+
+ private:
+  static constexpr int kRounds = 4;
+  /** Inverse of an odd number modulo 2^64: each step doubles the number of correct bits, three at first. */
+  CM_HD static uint64_t inverse(uint64_t odd) {
+    uint64_t x = odd;
+    for (int step = 0; step < 5; step++) x *= 2 - odd * x;
+    return x;
+  }
+  uint64_t count_, mask_, round_[kRounds];
+  int shift_;
+};
+
+/** Row of entry p of a list in order of rows. */
+CM_HD inline int64_t rowInOrder(const Generator& g, int64_t p) {
+  if (g.kind == Kind::rowsEven) return evenPart(p, g.a, g.b);
+  return g.c * evenPart(p, (g.a + g.c - 1) / g.c, g.b);
+}
+
+/** Row of entry i of a list of NNZ entries; shuffled lists hold the same rows in another order. */
+CM_HD inline int64_t rowOfEntry(const Generator& g, uint64_t key, int64_t i) {
+  if (i >= g.b) return 0;
+  return rowInOrder(g, g.d ? Shuffle(key, g.b).to(i) : i);
+}
+
+/** Entries of row r of an ELL matrix; the same in every buffer and for every seed. */
+CM_HD inline int64_t ellLength(const Generator& g, int64_t r) {
+  if (g.kind == Kind::ellSkewed) return r % g.c == 0 ? g.d : 0;
+  const int64_t each = g.b / g.a, more = g.b % g.a, mine = each + (r < more ? 1 : 0);
+  const int64_t pair = r / 2, other = r ^ 1;
+  if (other >= g.a) return mine;
+  // Rows of a pair exchange some entries, so that lengths vary and the total stays NNZ.
+  const uint64_t bits = mix64(uint64_t(pair + 1) * kGolden);
+  const bool gains = (r & 1) == int64_t(bits & 1);
+  const int64_t theirs = each + (other < more ? 1 : 0);
+  const int64_t above = g.d - (gains ? mine : theirs), below = gains ? theirs : mine;
+  const int64_t room = above < below ? above : below;
+  if (room <= 0) return mine;
+  const int64_t moved = int64_t(((bits >> 32) * uint64_t(room + 1)) >> 32);
+  return gains ? mine + moved : mine - moved;
+}
+
+CM_HD inline double generate(const Generator& g, uint64_t key, int64_t i);
+
+/** Place i of a row-major ELL matrix: an entry, or behind the row's entries the padding (-1 for integers, else 0). */
+CM_HD inline double ellValue(const Generator& g, uint64_t key, int64_t i) {
+  const int64_t row = i / g.d;
+  if (i - row * g.d >= ellLength(g, row)) return g.inner == Kind::integer ? -1.0 : 0.0;
+  Generator entry;
+  entry.kind = g.inner;
+  entry.lo = g.lo, entry.hi = g.hi, entry.a = g.e, entry.b = g.f;
+  return generate(entry, key, i);
+}
+
 /** Value i before rounding to the stored type; integers are exact. */
 CM_HD inline double generate(const Generator& g, uint64_t key, int64_t i) {
   const uint64_t bits = randomBits(key, uint64_t(i));
@@ -182,6 +277,10 @@ CM_HD inline double generate(const Generator& g, uint64_t key, int64_t i) {
     case Kind::integer: return double(g.a + int64_t(((bits >> 32) * uint64_t(g.b - g.a)) >> 32));
     case Kind::offsetsEven:
     case Kind::offsetsSkewed: return double(rowOffset(g, i));
+    case Kind::rowsEven:
+    case Kind::rowsSkewed: return double(rowOfEntry(g, key, i));
+    case Kind::ellMixed:
+    case Kind::ellSkewed: return ellValue(g, key, i);
     default: return 0.0;
   }
 }

@@ -110,9 +110,48 @@ inline Generator parseOffsets(const std::vector<std::string>& t) {
   return g;
 }
 
+inline Generator parseRows(const std::vector<std::string>& t) {
+  expect(t.size() == 6, "rows ROWS NNZ even|skewed EVERY sorted|shuffled");
+  Generator g;
+  g.a = parseInt(t[1]);
+  g.b = parseInt(t[2]);
+  g.c = parseInt(t[4]);
+  expect(g.a >= 1 && g.b >= 0 && g.c >= 1, "rows: ROWS >= 1, NNZ >= 0, EVERY >= 1");
+  expect(g.a <= (1ll << 31) && g.b <= (1ll << 40), "rows: ROWS up to 2^31, NNZ up to 2^40");
+  expect(t[3] == "even" || t[3] == "skewed", "rows: even or skewed");
+  expect(t[5] == "sorted" || t[5] == "shuffled", "rows: sorted or shuffled");
+  g.kind = t[3] == "even" ? Kind::rowsEven : Kind::rowsSkewed;
+  g.d = t[5] == "shuffled";
+  return g;
+}
+
+inline Generator parseElement(const std::vector<std::string>& t);
+
+inline Generator parseEll(const std::vector<std::string>& t) {
+  expect(t.size() >= 7, "ell ROWS NNZ WIDTH mixed|skewed EVERY GENERATOR");
+  Generator g = parseElement(std::vector<std::string>(t.begin() + 6, t.end()));
+  g.inner = g.kind, g.e = g.a, g.f = g.b;
+  g.a = parseInt(t[1]);
+  g.b = parseInt(t[2]);
+  g.d = parseInt(t[3]);
+  g.c = parseInt(t[5]);
+  expect(g.a >= 1 && g.b >= 0 && g.c >= 1 && g.d >= 1, "ell: ROWS, EVERY, WIDTH >= 1, NNZ >= 0");
+  expect(g.a <= (1ll << 31) && g.d <= (1ll << 31) && g.b <= g.a * g.d, "ell: NNZ up to ROWS * WIDTH");
+  expect(t[4] == "mixed" || t[4] == "skewed", "ell: mixed or skewed");
+  g.kind = t[4] == "mixed" ? Kind::ellMixed : Kind::ellSkewed;
+  return g;
+}
+
 inline Generator parseGenerator(const std::vector<std::string>& t) {
   expect(!t.empty(), "in and inout buffers need a generator");
   if (t[0] == "offsets") return parseOffsets(t);
+  if (t[0] == "rows") return parseRows(t);
+  if (t[0] == "ell") return parseEll(t);
+  return parseElement(t);
+}
+
+/** Generators of single values, which ell may contain. */
+inline Generator parseElement(const std::vector<std::string>& t) {
   Generator g;
   if (t[0] == "uniform") {
     expect(t.size() == 3, "uniform LO HI");
@@ -156,9 +195,12 @@ inline BufferSpec parseBuffer(const std::vector<std::string>& t) {
     return b;
   }
   b.gen = parseGenerator(rest);
-  const bool integral = b.gen.kind == Kind::integer || b.gen.kind == Kind::offsetsEven || b.gen.kind == Kind::offsetsSkewed;
-  expect(b.elem != Storage::i32 || integral, "an i32 buffer needs an int or offsets generator");
+  const Kind kind = b.gen.inner == Kind::none ? b.gen.kind : b.gen.inner;
+  const bool integral = kind == Kind::integer || kind == Kind::offsetsEven || kind == Kind::offsetsSkewed ||
+                        kind == Kind::rowsEven || kind == Kind::rowsSkewed;
+  expect(b.elem != Storage::i32 || integral, "an i32 buffer needs an int, offsets or rows generator");
   expect(b.gen.kind != Kind::integer || b.gen.b > b.gen.a || b.count == 0, "int: empty range for " + b.name);
+  expect(b.gen.inner != Kind::integer || b.gen.f > b.gen.e, "ell: empty range for " + b.name);
   return b;
 }
 

@@ -34,6 +34,9 @@ class View {
   double operator[](int64_t i) const { return decode(elem_, raw(i)); }
   /** Integer value; for i32 buffers. */
   int64_t i(int64_t k) const { return int64_t(generate(gen_, key_, k)); }
+  /** Generator and key, for references that use the closed form behind the values (rows, ell). */
+  const Generator& generator() const { return gen_; }
+  uint64_t key() const { return key_; }
   uint32_t raw(int64_t i) const { return generateRaw(gen_, key_, elem_, i); }
   int64_t size() const { return count_; }
   Storage elem() const { return elem_; }

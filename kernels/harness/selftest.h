@@ -52,6 +52,10 @@ inline std::vector<GeneratorCase> generatorCases() {
       {"int", {Kind::integer, 0, 0, -5, 1000003}},
       {"offsets even", {Kind::offsetsEven, 0, 0, 999999, 123456789}},
       {"offsets skewed", {Kind::offsetsSkewed, 0, 0, 999999, 123456789, 16}},
+      {"rows shuffled", {Kind::rowsEven, 0, 0, 99999, 1234567, 16, 1}},
+      {"rows skewed", {Kind::rowsSkewed, 0, 0, 99999, 1234567, 16, 1}},
+      {"ell mixed", {Kind::ellMixed, -1, 1, 99999, 1034567, 16, 23, 0, 0, Kind::uniform}},
+      {"ell skewed", {Kind::ellSkewed, 0, 0, 99999, 1034567, 16, 23, -5, 1003, Kind::integer}},
   };
 }
 

@@ -8,18 +8,41 @@ export const storageSchema = z.enum(['f32', 'bf16', 'i32']);
 export type Storage = z.infer<typeof storageSchema>;
 
 /** Generator with its expressions evaluated. Same kinds as the task's. */
-export const resolvedGeneratorSchema = z.discriminatedUnion('kind', [
+const resolvedElements = [
   z.object({ kind: z.literal('uniform'), lo: z.number(), hi: z.number() }),
   z.object({ kind: z.literal('wide'), loExp: z.number().int(), hiExp: z.number().int() }),
   z.object({ kind: z.literal('levels'), lo: z.number(), hi: z.number(), levels: z.number().int() }),
   z.object({ kind: z.literal('zeros') }),
   z.object({ kind: z.literal('int'), lo: z.number().int(), hi: z.number().int() }),
+] as const;
+export const resolvedElementSchema = z.discriminatedUnion('kind', resolvedElements);
+export type ResolvedElement = z.infer<typeof resolvedElementSchema>;
+
+export const resolvedGeneratorSchema = z.discriminatedUnion('kind', [
+  ...resolvedElements,
   z.object({
     kind: z.literal('offsets'),
     rows: z.number().int(),
     nnz: z.number().int(),
     style: z.enum(['even', 'skewed']),
     every: z.number().int(),
+  }),
+  z.object({
+    kind: z.literal('rows'),
+    rows: z.number().int(),
+    nnz: z.number().int(),
+    style: z.enum(['even', 'skewed']),
+    every: z.number().int(),
+    order: z.enum(['sorted', 'shuffled']),
+  }),
+  z.object({
+    kind: z.literal('ell'),
+    rows: z.number().int(),
+    nnz: z.number().int(),
+    width: z.number().int(),
+    style: z.enum(['mixed', 'skewed']),
+    every: z.number().int(),
+    entries: resolvedElementSchema,
   }),
 ]);
 export type ResolvedGenerator = z.infer<typeof resolvedGeneratorSchema>;

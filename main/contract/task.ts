@@ -11,11 +11,8 @@ export const exprSchema = z.string().min(1).max(400);
 export const elemSchema = z.enum(['T', 'float', 'bf16', 'int']);
 export type Elem = z.infer<typeof elemSchema>;
 
-/**
- * Counter-based input generators; value i of a buffer is a pure function of (seed, buffer ordinal, i),
- * bit-identical on host and GPU (kernels/harness/generators.h implements exactly these kinds).
- */
-export const generatorSchema = z.discriminatedUnion('kind', [
+/** Generators of single values. */
+const elementGenerators = [
   /** Uniform on a 2^24 grid over [lo, hi). */
   z.object({ kind: z.literal('uniform'), lo: z.number(), hi: z.number() }),
   /** Sign · 2^e · (1 + mantissa), e uniform in [loExp, hiExp). */
@@ -26,6 +23,18 @@ export const generatorSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('zeros') }),
   /** Integers uniform in [lo, hi). */
   z.object({ kind: z.literal('int'), lo: exprSchema, hi: exprSchema }),
+] as const;
+export const elementGeneratorSchema = z.discriminatedUnion('kind', elementGenerators);
+export type ElementGenerator = z.infer<typeof elementGeneratorSchema>;
+
+/**
+ * Counter-based input generators; value i of a buffer is a pure function of (seed, buffer ordinal, i),
+ * bit-identical on host and GPU (kernels/harness/generators.h implements exactly these kinds).
+ */
+export const generatorSchema = z.discriminatedUnion('kind', [
+  ...elementGenerators,
+  /** Uniform over [0, 2/count): `count` values that add up to about one. */
+  z.object({ kind: z.literal('share'), count: exprSchema }),
   /**
    * CSR/CSC row offsets of `rows` rows and `nnz` entries (length rows+1). `even`: row r has floor(nnz/rows) entries, the
    * first nnz%rows rows one more. `skewed`: only every `every`-th row has entries, spread evenly over those rows.
@@ -36,6 +45,31 @@ export const generatorSchema = z.discriminatedUnion('kind', [
     nnz: exprSchema,
     style: z.enum(['even', 'skewed']).default('even'),
     every: z.number().int().min(1).default(16),
+  }),
+  /**
+   * Row (or column) index of each of `nnz` entries, spread over `rows` as `offsets` does: `sorted` by row, or `shuffled` by a
+   * permutation that depends on the seed.
+   */
+  z.object({
+    kind: z.literal('rows'),
+    rows: exprSchema,
+    nnz: exprSchema,
+    style: z.enum(['even', 'skewed']).default('even'),
+    every: z.number().int().min(1).default(16),
+    order: z.enum(['sorted', 'shuffled']).default('shuffled'),
+  }),
+  /**
+   * ELL matrix, row-major with `width` places a row: entries from `entries`, then padding (-1 for int, else 0). `mixed`: rows of
+   * varying length, `nnz` entries in all; `skewed`: every `every`-th row full, the others empty. Buffers of one matrix agree.
+   */
+  z.object({
+    kind: z.literal('ell'),
+    rows: exprSchema,
+    nnz: exprSchema,
+    width: exprSchema,
+    style: z.enum(['mixed', 'skewed']).default('mixed'),
+    every: z.number().int().min(1).default(16),
+    entries: elementGeneratorSchema,
   }),
 ]);
 export type Generator = z.infer<typeof generatorSchema>;

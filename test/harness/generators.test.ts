@@ -19,8 +19,14 @@ const kinds = [
   'int -7 1000',
   'offsets 3999 123457 even 16',
   'offsets 3999 123457 skewed 16',
+  'rows 77 4000 even 16 sorted',
+  'rows 500 4000 even 16 shuffled',
+  'rows 501 4000 skewed 16 shuffled',
+  'ell 571 3001 7 mixed 16 int 0 1000',
+  'ell 571 3001 7 mixed 16 uniform -1 1',
+  'ell 571 3001 7 skewed 5 wide -20 20',
 ];
-const integral = (kind: string): boolean => /^(int|offsets)/.test(kind);
+const integral = (kind: string): boolean => /^(int|offsets|rows)|^ell .* int /.test(kind);
 
 /** One buffer of each kind and storage, ordinals in order. */
 const buffers = kinds.flatMap((kind) =>
@@ -69,6 +75,24 @@ describe('generators', () => {
     expect([offsets[0], offsets.at(-1)]).toEqual([0, 123457]);
     const filled = offsets.slice(1).flatMap((v, row) => (v > (offsets[row] as number) ? [row % 16] : []));
     expect(new Set(filled)).toEqual(new Set([0]));
+  });
+
+  it('shuffled rows hold the entries that offsets say; buffers of an ELL matrix agree on its places, NNZ in all', () => {
+    const read = (start: string): number[] =>
+      values(
+        readFileSync(join(dir, `r${buffers.findIndex((b) => b.kind.startsWith(start) && b.elem !== 'bf16')}`)),
+        'f32',
+      );
+    const shuffled = read('rows 500');
+    expect([...shuffled].sort((a, b) => a - b)).toEqual(shuffled.map((_, i) => Math.floor(i / 8)));
+    expect(shuffled.filter((row, i) => row <= (shuffled[i + 1] as number)).length).toBeLessThan(2300);
+    const [columns, entries] = [read('ell 571 3001 7 mixed 16 int'), read('ell 571 3001 7 mixed 16 uniform')];
+    const filled = (list: number[], empty: number): number[] =>
+      list.slice(0, 571 * 7).flatMap((v, i) => (v === empty ? [] : [i]));
+    expect(filled(columns, -1)).toEqual(filled(entries, 0));
+    const lengths = Array.from({ length: 571 }, (_, r) => columns.slice(r * 7, r * 7 + 7).filter((v) => v >= 0).length);
+    expect(lengths.reduce((a, b) => a + b)).toBe(3001);
+    expect(new Set(lengths)).toEqual(new Set([3, 4, 5, 6, 7]));
   });
 
   it('other seeds and ordinals give other values', async () => {

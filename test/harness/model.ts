@@ -35,7 +35,62 @@ export function modelValue(generator: string, seed: bigint, ordinal: number, i: 
   }
   if (kind === 'zeros') return (bits & 3n) === 0n ? grid(-1, 1, bits) : (bits >> 2n) & 1n ? -0 : 0;
   if (kind === 'int') return a + Number(((bits >> 32n) * BigInt(b - a)) >> 32n);
+  if (kind === 'rows') return rowOf(parameters, seed, ordinal, i);
+  if (kind === 'ell') return ellPlace(parameters, seed, ordinal, i);
   return offset(parameters, i);
+}
+
+/** Walks the permutation of entries on the next power of two, then looks its place up row by row. */
+function rowOf(parameters: readonly string[], seed: bigint, ordinal: number, i: number): number {
+  const [rows, nnz] = [Number(parameters[0]), Number(parameters[1])];
+  if (i >= nnz) return 0;
+  let place = BigInt(i);
+  if (parameters[4] === 'shuffled') {
+    const bits = BigInt(Math.ceil(Math.log2(nnz)));
+    const half = bits > 1n ? (bits + 1n) / 2n : 1n;
+    const key = mix(mix(seed + golden) + BigInt(ordinal + 1) * golden);
+    do {
+      for (let round = 1n; round <= 4n; round++) {
+        const r = mix(key + round * golden);
+        place = (place * (r | 1n) + (r >> 32n)) & ((1n << bits) - 1n);
+        place ^= place >> half;
+      }
+    } while (place >= BigInt(nnz));
+  }
+  const offsets = offsetsOf(parameters, rows);
+  let [low, high] = [0, rows - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (BigInt(offsets[middle + 1] as number) <= place) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+const known = new Map<string, number[]>();
+function offsetsOf(parameters: readonly string[], rows: number): number[] {
+  const name = parameters.slice(0, 4).join(' ');
+  const list = known.get(name) ?? Array.from({ length: rows + 1 }, (_, row) => offset(parameters, row));
+  known.set(name, list);
+  return list;
+}
+
+function ellPlace(parameters: readonly string[], seed: bigint, ordinal: number, i: number): number {
+  const [rows, nnz, width, , every] = parameters.slice(0, 5).map(Number) as [number, number, number, number, number];
+  const entries = parameters.slice(5).join(' ');
+  const row = Math.floor(i / width);
+  const even = (r: number): number => Math.floor(nnz / rows) + (r < nnz % rows ? 1 : 0);
+  let length = even(row);
+  if (parameters[3] === 'skewed') length = row % every === 0 ? width : 0;
+  else if ((row ^ 1) < rows) {
+    const bits = mix(BigInt(Math.floor(row / 2) + 1) * golden);
+    const winner = row - (row % 2) + Number(bits & 1n);
+    const most = Math.max(0, Math.min(width - even(winner), even(winner ^ 1)));
+    const moved = Number(((bits >> 32n) * BigInt(most + 1)) >> 32n);
+    length += row === winner ? moved : -moved;
+  }
+  if (i % width < length) return modelValue(entries, seed, ordinal, i);
+  return entries.startsWith('int') ? -1 : 0;
 }
 
 /** Row by row, not in closed form. */

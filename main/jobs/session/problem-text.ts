@@ -23,6 +23,10 @@ function generatorText(g: ResolvedGenerator): string {
       return `int ${g.lo} ${g.hi}`;
     case 'offsets':
       return `offsets ${g.rows} ${g.nnz} ${g.style} ${g.every}`;
+    case 'rows':
+      return `rows ${g.rows} ${g.nnz} ${g.style} ${g.every} ${g.order}`;
+    case 'ell':
+      return `ell ${g.rows} ${g.nnz} ${g.width} ${g.style} ${g.every} ${generatorText(g.entries)}`;
   }
 }
 

@@ -92,6 +92,13 @@ function errorOfRun(report: RunReport): AppError | null {
   return null;
 }
 
+/** A single evaluation that was resumed tells acceptance like `eval` does. */
+function exitOfRun(report: RunReport): number {
+  if (report.kind === 'evaluate' || report.kind === 'profile') return exitOfEvaluation(report);
+  const error = errorOfRun(report);
+  return error ? exitCodeOf(error.code) : 0;
+}
+
 function answerRun(session: Session, result: Result<RunReport>): number {
   const error = result.ok ? errorOfRun(result.value) : null;
   const code = answer(
@@ -99,7 +106,7 @@ function answerRun(session: Session, result: Result<RunReport>): number {
     result,
     (r) => r.summary,
     (r) => runLines(r, session.printer.paint),
-    () => (error ? exitCodeOf(error.code) : 0),
+    exitOfRun,
   );
   // On stderr in both modes: the summary has no place for it.
   if (error && error.code !== 'parked') session.printer.error(error);
@@ -107,10 +114,11 @@ function answerRun(session: Session, result: Result<RunReport>): number {
 }
 
 /** 0 accepted or valid; 3 environment; 4 otherwise. */
-function exitOfEvaluation(report: EvaluationReport): number {
+function exitOfEvaluation(report: RunReport): number {
   const error = errorOfRun(report);
   if (error) return exitCodeOf(error.code);
-  const outcome: Evaluation['outcome'] | undefined = report.evaluation?.outcome;
+  const evaluation = report.state.rounds[0]?.attempts[0]?.evaluation ?? report.state.baseline;
+  const outcome: Evaluation['outcome'] | undefined = evaluation?.outcome;
   if (outcome === undefined || outcome === 'environment') return exitCodeOf('env.killed');
   if (outcome === 'accepted' || outcome === 'valid' || report.kind === 'profile')
     return isValidOutcome(outcome) ? 0 : exitCodeOf('candidate.rejected');

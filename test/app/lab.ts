@@ -175,12 +175,12 @@ export const model =
   };
 
 export function reply(prompt: string): string {
-  if (prompt.startsWith('You plan')) {
+  if (prompt.includes('You plan the optimization')) {
     const round = 1 + (prompt.match(/lab-scheme-\d/g) ?? []).reduce((most, s) => Math.max(most, Number(s.at(-1))), 0);
     return `lab-scheme-${round}: let each block reduce in shared memory and issue one atomic.`;
   }
-  if (prompt.startsWith('You find out')) return 'lab-fix: the result is never written; write it once per block.';
-  if (prompt.startsWith('You choose nvcc')) return '["-O3", "-std=c++17"]';
+  if (prompt.includes('You find out why')) return 'lab-fix: the result is never written; write it once per block.';
+  if (prompt.includes('You choose nvcc')) return '["-O3", "-std=c++17"]';
   const round = Number(/lab-scheme-(\d)/.exec(prompt)?.[1] ?? 1);
   const mended = prompt.includes('lab-fix');
   return fenced(candidate(round === 1 ? (mended ? '1.5' : 'wrong') : round === 2 ? '1.2' : '2.0'));

@@ -3,8 +3,9 @@
  * starts a process group inside the step named and waits there to be killed.
  * Usage: node driver.ts FOLDER RUN|new HANG-POSITION|-
  */
+import { spawn } from 'node:child_process';
 import { newRootSeed } from '../../main/base/random.ts';
-import { startChild, startTimeOf } from '../../main/base/spawn.ts';
+import { startTimeOf } from '../../main/base/spawn.ts';
 import type { StepRequest, StepResponse } from '../../main/contract/index.ts';
 import { Store } from '../../main/store/index.ts';
 import { chatRequest, chatResponse, config, jobRequest, jobResult, newRun } from './samples.ts';
@@ -36,19 +37,14 @@ for (const [position, request, respond] of script) {
   await driven.log.step(position, request, async () => {
     say(`execute ${position}`);
     if (position === hangAt) {
-      const child = startChild(['/bin/sleep', '300'], {
-        cwd: '/',
-        env: {},
-        wallMs: 300_000,
-        memoryMiB: null,
-        outputBytes: 1000,
-      });
+      // A group of its own that outlives us, as a GPU job may.
+      const child = spawn('/bin/sleep', ['300'], { detached: true, stdio: 'ignore' });
       const pid = child.pid ?? 0;
       driven.log.processStarted(position, pid, startTimeOf(pid) ?? '');
       // Any transaction after it: then the row above is stored.
       await driven.log.event(`note:${position}`, { type: 'notice', position, message: 'hanging' });
       say(`child ${pid}`);
-      await child.exited;
+      await new Promise((r) => child.once('exit', r));
     }
     return { kind: 'done', response: respond() };
   });

@@ -8,11 +8,11 @@ import { builtinModules } from 'node:module';
 import { join } from 'node:path';
 import { build, type Rolldown } from 'vite';
 
-const root = join(import.meta.dirname, '..');
+export const root = join(import.meta.dirname, '..');
 const outDir = join(root, 'dist');
 const version = (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version;
 
-interface Target {
+export interface Target {
   readonly entry: string;
   readonly file: string;
   /** Packages left to node_modules: native code only. */
@@ -24,7 +24,8 @@ const targets: readonly Target[] = [
   { entry: 'main/worker/main.ts', file: 'worker.js', external: [] },
 ];
 
-async function bundle(target: Target): Promise<void> {
+/** Bundles one entry into one self-contained file in dist/; throws when anything but the named packages stays outside. */
+export async function bundle(target: Target): Promise<void> {
   const externals = new Set([...builtinModules, ...target.external]);
   const result = await build({
     root,

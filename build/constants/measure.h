@@ -92,7 +92,10 @@ struct Variant {
   const char* name;
   /** true: must pass. false: lower precision, or wrong. */
   bool correct;
+  /** Fills the outputs, one after the other in order of the task's limits. */
   std::function<void(const Inputs&, Values&)> run;
+  /** The only output to compare (place among the limits), for versions that err in one of several; -1 = all. */
+  int output = -1;
 };
 
 struct Comparison {
@@ -116,17 +119,27 @@ struct HasAll : std::false_type {};
 template <class T>
 struct HasAll<T, std::void_t<decltype(&T::all)>> : std::true_type {};
 
-template <class Reference>
-void references(const Reference& reference, int64_t begin, int64_t end, cm::Ref* out) {
-  if constexpr (HasAll<Reference>::value) reference.all(0, begin, end - begin, out + begin);
-  else
-    for (int64_t i = begin; i < end; i++) out[i] = reference.at(0, i);
+/** Whether at() and all() mean the same: they may sum in different orders, in double. */
+inline bool agree(const cm::Ref& a, const cm::Ref& b) {
+  const double scale = std::fabs(a.value) + a.scale * std::sqrt(a.n);
+  return std::fabs(a.value - b.value) <= 1e-12 * scale && std::fabs(a.scale - b.scale) <= 1e-9 * a.scale && a.n == b.n;
 }
 
-inline Comparison compare(const Values& y, const std::vector<cm::Ref>& refs, const cm::LimitSpec& limit, cm::Storage elem) {
+template <class Reference>
+void references(const Reference& reference, int output, int64_t begin, int64_t end, cm::Ref* out) {
+  if constexpr (HasAll<Reference>::value) {
+    reference.all(output, begin, end - begin, out + begin);
+    for (const int64_t i : {begin, begin + (end - begin) / 2, end - 1})
+      if (!agree(reference.at(output, i), out[i])) cm::usage("at() and all() differ at element " + std::to_string(i));
+  } else {
+    for (int64_t i = begin; i < end; i++) out[i] = reference.at(output, i);
+  }
+}
+
+inline Comparison compare(const float* y, const std::vector<cm::Ref>& refs, const cm::LimitSpec& limit, cm::Storage elem) {
   Comparison out;
   double squares = 0;
-  for (size_t i = 0; i < y.size(); i++) {
+  for (size_t i = 0; i < refs.size(); i++) {
     const float got = elem == cm::Storage::bf16 ? toBf16(y[i]) : y[i];
     const cm::Ref& r = refs[i];
     if (limit.uOut == 0) {
@@ -144,17 +157,17 @@ inline Comparison compare(const Values& y, const std::vector<cm::Ref>& refs, con
     if (!(diff <= bound)) out.bad++;
     if (diff > 0) squares += bound > 0 ? (diff / bound) * (diff / bound) : INFINITY;
   }
-  out.rms = y.empty() ? 0 : std::sqrt(squares / double(y.size()));
+  out.rms = refs.empty() ? 0 : std::sqrt(squares / double(refs.size()));
   return out;
 }
 
-inline void print(const std::string& id, const char* variant, bool correct, const Comparison& k, double rmsLimit) {
+inline void print(const std::string& id, const std::string& output, const char* variant, bool correct, const Comparison& k, double rmsLimit) {
   const bool fails = k.bad > 0 || k.broken > 0 || !(k.rms <= rmsLimit);
   auto number = [](double v) { return std::isfinite(v) ? std::to_string(v) : std::string("null"); };
   char c[40];
   std::snprintf(c, sizeof c, "%.6g", k.c);
-  std::printf("{\"problem\":\"%s\",\"variant\":\"%s\",\"correct\":%s,\"c\":%s,\"rms\":%s,\"bad\":%ld,\"broken\":%ld,\"fails\":%s}\n",
-              id.c_str(), variant, correct ? "true" : "false", std::isfinite(k.c) ? c : "null", number(k.rms).c_str(), k.bad,
+  std::printf("{\"problem\":\"%s\",\"output\":\"%s\",\"variant\":\"%s\",\"correct\":%s,\"c\":%s,\"rms\":%s,\"bad\":%ld,\"broken\":%ld,\"fails\":%s}\n",
+              id.c_str(), output.c_str(), variant, correct ? "true" : "false", std::isfinite(k.c) ? c : "null", number(k.rms).c_str(), k.bad,
               k.broken, fails ? "true" : "false");
 }
 
@@ -171,21 +184,30 @@ void measureProblem(const std::string& id, uint64_t seed, const std::vector<std:
   const cm::ProblemSpec spec = cm::parseProblem(lines);
   const cm::Problem problem(spec, seed);
   const task::Reference reference(problem);
-  const cm::LimitSpec& limit = spec.limits.at(0);
-  const cm::BufferSpec& output = spec.buffers.at(size_t(limit.buffer));
-  std::vector<cm::Ref> refs(size_t(output.count));
-  cm::parallelFor(output.count, [&](int64_t begin, int64_t end) {
-    references(reference, begin, end, refs.data());
-  });
+  std::vector<std::vector<cm::Ref>> refs;  // of each limited output
+  size_t total = 0;
+  for (const cm::LimitSpec& limit : spec.limits) {
+    int output = 0;  // place among the outputs
+    for (int b = 0; b < limit.buffer; b++) output += spec.buffers[size_t(b)].output();
+    std::vector<cm::Ref> list(size_t(spec.buffers[size_t(limit.buffer)].count));
+    cm::parallelFor(int64_t(list.size()), [&](int64_t begin, int64_t end) { references(reference, output, begin, end, list.data()); });
+    total += list.size();
+    refs.push_back(std::move(list));
+  }
   const Inputs inputs(problem, seed);
   const auto variants = variantsOf(inputStorage(spec));
-  std::vector<Comparison> results(variants.size());
+  std::vector<std::vector<Comparison>> results(variants.size());
   cm::parallelChunks(int64_t(variants.size()), 1, [&](int64_t k, int64_t, int64_t) {
-    Values y(refs.size(), 0.0f);
+    Values y(total, 0.0f);
     variants[size_t(k)].run(inputs, y);
-    results[size_t(k)] = compare(y, refs, limit, output.elem);
+    const float* at = y.data();
+    for (size_t o = 0; o < refs.size(); at += refs[o++].size())
+      results[size_t(k)].push_back(compare(at, refs[o], spec.limits[o], spec.buffers[size_t(spec.limits[o].buffer)].elem));
   });
-  for (size_t k = 0; k < variants.size(); k++) print(id, variants[k].name, variants[k].correct, results[k], limit.rms);
+  for (size_t k = 0; k < variants.size(); k++)
+    for (size_t o = 0; o < refs.size(); o++)
+      if (variants[k].output < 0 || variants[k].output == int(o))
+        print(id, spec.buffers[size_t(spec.limits[o].buffer)].name, variants[k].name, variants[k].correct, results[k][o], spec.limits[o].rms);
 }
 
 /** Blocks on stdin: `id seed`, the lines of a problem request, `end`. */

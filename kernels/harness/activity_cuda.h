@@ -198,12 +198,15 @@ class Activity {
     const bool marker = r.kind == Record::Kind::kernel && r.name.find("cm_harness") != std::string::npos &&
                         r.name.find("markerKernel") != std::string::npos;
     if (marker && !ownKnown_) ownStream_ = r.stream, ownKnown_ = true;
-    // Only as many gates as we launched are ours: a candidate's kernel of that name counts as its work.
-    const bool gate = r.kind == Record::Kind::kernel && r.name.find("cm_harness") != std::string::npos &&
-                      r.name.find("gateKernel") != std::string::npos;
-    if (gate && gatesSeen_ < gatesMade_) {
+    // Only as many gates and tails as we launched are ours: a candidate's kernel of such a name counts as its work.
+    const bool ours = r.kind == Record::Kind::kernel && r.name.find("cm_harness") != std::string::npos;
+    if (ours && r.name.find("gateKernel") != std::string::npos && gatesSeen_ < gatesMade_) {
       gatesSeen_++;
-      return;
+      return log_.noteGate(r);
+    }
+    if (ours && r.name.find("tailKernel") != std::string::npos && tailsSeen_ < gatesMade_) {
+      tailsSeen_++;
+      return log_.noteTail(r);
     }
     if (!ownKnown_) return;  // nothing before the first marker can be a candidate's: recording starts between calls
     if (r.stream != ownStream_) return log_.add(std::move(r));
@@ -220,7 +223,7 @@ class Activity {
   ActivityLog log_;
   int64_t marksMade_ = 0;
   std::atomic<int64_t> marksSeen_{0};
-  std::atomic<int64_t> gatesMade_{0}, gatesSeen_{0};
+  std::atomic<int64_t> gatesMade_{0}, gatesSeen_{0}, tailsSeen_{0};
   std::atomic<bool> ownKnown_{false};
   uint32_t ownStream_ = 0;
   std::mutex ownMutex_;

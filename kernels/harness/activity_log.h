@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -39,6 +40,11 @@ struct Window {
   int64_t stragglers = 0;
   /** Records of this window without usable time stamps. */
   int64_t invalid = 0;
+  /**
+   * Gated calls: work that began before the caller's earlier work on the legacy stream had ended (the gate), and work that had not
+   * ended when the caller's next work there began (the tail). Either way it is not in order with its caller.
+   */
+  int64_t early = 0, unjoined = 0;
 
   bool hasSpan() const { return !records.empty() && invalid == 0; }
   uint64_t first() const {
@@ -66,6 +72,10 @@ class ActivityLog {
     pending_.push_back(std::move(r));
   }
 
+  /** Gate and tail of the next call to be closed. */
+  void noteGate(const Record& r) { gateEnd_ = r.valid() ? r.end : 0; }
+  void noteTail(const Record& r) { tailStart_ = r.valid() ? r.start : 0; }
+
   /** Classes everything delivered so far as work outside of calls (or stragglers of the window before). */
   void drainOutside() {
     for (const Record& r : take()) classOutside(r);
@@ -86,6 +96,11 @@ class ActivityLog {
     }
     w.late = late_, w.stragglers = stragglers_;
     late_ = stragglers_ = 0;
+    for (const Record& r : w.records) {
+      if (r.valid() && gateEnd_ != 0 && r.start < gateEnd_) w.early++;
+      if (r.valid() && tailStart_ != 0 && r.end > tailStart_) w.unjoined++;
+    }
+    gateEnd_ = tailStart_ = 0;
     lastBegin_ = begin, lastEnd_ = end;
     return w;
   }
@@ -124,6 +139,7 @@ class ActivityLog {
   std::mutex mutex_;
   std::vector<Record> pending_;
   int64_t late_ = 0, stragglers_ = 0;
+  std::atomic<uint64_t> gateEnd_{0}, tailStart_{0};
   uint64_t lastBegin_ = 0, lastEnd_ = 0, step_ = 0;
 };
 

@@ -134,7 +134,7 @@ inline JsonObject callJson(const CallReport& r, Quantity quantity) {
   else o.null("spanNs");
   if (r.hasEvent) o.number("eventNs", r.eventNs);
   else o.null("eventNs");
-  o.integer("late", r.window.late).integer("stragglers", r.window.stragglers).integer("invalid", r.window.invalid).integer("dropped", r.dropped);
+  o.integer("late", r.window.late).integer("stragglers", r.window.stragglers).integer("invalid", r.window.invalid).integer("dropped", r.dropped).integer("early", r.window.early).integer("unjoined", r.window.unjoined);
   if (detail::wantsSpan(quantity)) o.raw("acts", activitiesJson(r.window, demangle));
   o.raw("threads", "[" + std::to_string(r.threadsBefore) + "," + std::to_string(r.threadsAfter) + "]");
   JsonArray names;

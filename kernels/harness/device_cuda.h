@@ -25,12 +25,15 @@ __global__ void forEachKernel(int64_t count, Body body) {
 /** Holds its stream until the host writes the ticket, or until the bound has passed. */
 __global__ void gateKernel(const volatile unsigned* open, unsigned ticket, unsigned long long boundNs) {
   unsigned long long begin, now;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
   do {
     if (*open == ticket) return;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   } while (now - begin < boundNs);
 }
+
+/** Stands in for the caller's next work on the legacy stream. */
+__global__ void tailKernel() {}
 
 }  // namespace cm_harness
 
@@ -121,7 +124,11 @@ inline void closeGate() {
   cm_harness::gateKernel<<<1, 1, 0, cudaStreamLegacy>>>(s.gate, ++s.ticket, kGateBoundNs);
   check(cudaGetLastError(), "gate kernel");
 }
-inline void openGate() { *state().gate = state().ticket; }
+/** Queues the stand-in for the caller's next work, then lets everything go. */
+inline void openGate() {
+  cm_harness::tailKernel<<<1, 1, 0, cudaStreamLegacy>>>();
+  *state().gate = state().ticket;
+}
 
 inline std::string syncError() { return errorText(cudaDeviceSynchronize()); }
 inline std::string takeError() { return errorText(cudaGetLastError()); }

@@ -86,7 +86,7 @@ inline std::pair<bool, std::string> launchErrorIsSeen() {
   cm_harness::selftestSpinKernel<<<1, 4096>>>(1);
   const std::string seen = dev::takeError();
   const std::string after = detail::firstOf(dev::syncError(), dev::takeError(), "");
-  return {seen.find("cudaErrorInvalidConfiguration") == 0 && after.empty(), seen + " / afterwards: " + (after.empty() ? "none" : after)};
+  return {seen.find("cudaErrorInvalid") == 0 && after.empty(), seen + " / afterwards: " + (after.empty() ? "none" : after)};
 }
 
 inline std::pair<bool, std::string> plainWorkIsRecorded(Activity& a, const Foreign& f) {

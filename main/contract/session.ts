@@ -130,6 +130,8 @@ export const timePlanSchema = z.object({
     budgetMs: z.number(),
   }),
   flush: flushSchema,
+  /** What is measured, in this order, each in a pass of its own (the wrapper pass runs before activity recording starts). */
+  quantities: z.array(z.enum(['wrapper', 'span'])).min(1),
   /** Spans behind a gate (kernels/harness/PROTOCOL.md): without launch gaps of the host. */
   gate: z.boolean(),
   /** Random positions checked after each timed call. */

@@ -85,11 +85,11 @@ exports.runner = (behaviour) => {
         const [arm, quantity] = args;
         return {
           wrapperNs: value(behaviour.wrapperNs, arm),
-          spanNs: quantity === 'span' ? value(behaviour.spanNs, arm) - 5_000 : null,
+          spanNs: ['span', 'gated'].includes(quantity) ? value(behaviour.spanNs, arm) - 5_000 : null,
           eventNs: quantity === 'event' ? 9_000 : null,
           late: 0,
           dropped: 0,
-          acts: quantity === 'span' ? [{ kind: 'kernel', name: `k_${arm}`, n: 2, ns: 4_000, grid: [1, 1, 1], block: [32, 1, 1], regs: 16, shs: 0, shd: 0 }] : undefined,
+          acts: ['span', 'gated'].includes(quantity) ? [{ kind: 'kernel', name: `k_${arm}`, n: 2, ns: 4_000, grid: [1, 1, 1], block: [32, 1, 1], regs: 16, shs: 0, shd: 0 }] : undefined,
           threads: [3, 3],
           newThreads: [],
           cuda: null,

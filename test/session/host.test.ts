@@ -81,6 +81,7 @@ const timePlan = (candidate: string, extra: Partial<TimePlan> = {}): TimePlan =>
   blocks: { min: 6, max: 20, budgetMs: 200 },
   flush: 'read',
   gate: true,
+  quantities: ['wrapper', 'span'],
   positions: 32,
   nominateAbove: 1.005,
   ...extra,
@@ -230,7 +231,7 @@ describe('time with the real runner and judge', () => {
     expect(status).toBe('ok');
     expect(result.rows.map((r) => `${r.quantity} ${r.flush} ${r.ns.length}`)).toEqual([
       ...['none', 'read', 'write'].flatMap((f) => [`event ${f} 5`, `wrapper ${f} 5`]),
-      ...['none', 'read', 'write'].map((f) => `span ${f} 5`),
+      ...['none', 'read', 'write'].flatMap((f) => [`span ${f} 5`, `gated ${f} 5`]),
     ]);
   });
 });

@@ -16,6 +16,7 @@ const plan = (extra: Partial<TimePlan> = {}): TimePlan => ({
   blocks: { min: 3, max: 4, budgetMs: 1000 },
   flush: 'read',
   gate: false,
+  quantities: ['wrapper', 'span'],
   positions: 8,
   nominateAbove: 1.005,
   ...extra,

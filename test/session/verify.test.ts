@@ -33,7 +33,7 @@ describe('verify', () => {
     const commands = trace(at).filter((t) => t[0] === 'runner');
     expect(commands.filter((t) => t[2] === 'problem')).toHaveLength(2);
     expect(commands.filter((t) => t[2] === 'call').map((t) => t[4])).toEqual(
-      [...Array(2)].flatMap(() => ['plain', 'plain', 'span']),
+      [...Array(2)].flatMap(() => ['plain', 'plain', 'gated']),
     );
     expect(readdirSync(at.path).sort()).toEqual(['judge', 'runner', 'trace.log']);
     expect(ctx.notes.at(-1)).toBe('verify 2/2 verify/1');

@@ -24,7 +24,10 @@ export async function facts(plan: FactsPlan, scope: Scope, out: FactsResult): Pr
   };
   try {
     await runner.load(plan.arm);
-    for (const quantities of [['event', 'wrapper'], ['span', 'gated']] as const) {
+    for (const quantities of [
+      ['event', 'wrapper'],
+      ['span', 'gated'],
+    ] as const) {
       if (quantities[0] === 'span') note(await runner.cupti(true));
       for (const [i, problem] of plan.problems.entries()) {
         scope.ctx.progress(`facts ${quantities.join('+')} ${i + 1}/${plan.problems.length} ${problem.id}`);

@@ -29,6 +29,7 @@ export class Incidents {
 
 /** What a call's own reply says against the arm: left host threads, work outside its window. CUDA errors are handled by the caller. */
 export function addCallIncidents(reply: CallReply, where: Where, incidents: Incidents): void {
+  addUnordered(reply, where, incidents);
   const threads = reply.threads;
   if (!threads || threads[1] <= threads[0]) return;
   const foreign = reply.newThreads.filter((name) => !driverThread.test(name));
@@ -37,6 +38,20 @@ export function addCallIncidents(reply: CallReply, where: Where, incidents: Inci
     kind: 'threads-left',
     ...where,
     message: `${threads[1] - threads[0]} more host threads after the call than before (${threads[0]} before)`,
+  });
+}
+
+/** Work on streams that neither wait for the caller's earlier work nor are waited for by its next. */
+function addUnordered(reply: CallReply, where: Where, incidents: Incidents): void {
+  const parts = [
+    reply.early > 0 ? `${reply.early} began before the caller's earlier work had ended` : '',
+    reply.unjoined > 0 ? `${reply.unjoined} had not ended when the caller's next work began` : '',
+  ].filter((part) => part !== '');
+  if (parts.length === 0) return;
+  incidents.add({
+    kind: 'late-activity',
+    ...where,
+    message: `GPU work on another stream is not in order with the default stream: of its activities, ${parts.join(' and ')}`,
   });
 }
 

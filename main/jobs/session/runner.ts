@@ -29,6 +29,9 @@ export interface CallReply {
   readonly spanNs: number | null;
   readonly eventNs: number | null;
   readonly late: number;
+  /** Gated calls: activities not in order with the caller's work on the default stream, before and after. */
+  readonly early: number;
+  readonly unjoined: number;
   readonly dropped: number;
   readonly acts: readonly ActivityGroup[];
   /** Records of the call before that came after its answer: its span was incomplete. */
@@ -303,6 +306,8 @@ function callReply({ json }: Reply): CallReply {
     spanNs: optionalNumber(json, 'spanNs'),
     eventNs: optionalNumber(json, 'eventNs'),
     late: optionalNumber(json, 'late') ?? 0,
+    early: optionalNumber(json, 'early') ?? 0,
+    unjoined: optionalNumber(json, 'unjoined') ?? 0,
     dropped: optionalNumber(json, 'dropped') ?? 0,
     stragglers: optionalNumber(json, 'stragglers') ?? 0,
     acts: Array.isArray(json.acts) && json.acts.length > 0 ? list(json.acts).map(activityGroup) : [],

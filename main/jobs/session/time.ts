@@ -116,7 +116,8 @@ const spansOf = (out: TimeResult): number[] =>
 /** Whether the candidate earns a confirming measurement: faster, nothing against it, and measured in full. */
 export function nominate(plan: TimePlan, out: TimeResult): void {
   if (plan.phase !== 'nominate' || !plan.arms.some((a) => a.id === 'C')) return;
-  const complete = out.samples.length === (plan.processes + plan.soloProcesses) * 2 * plan.problems.length;
+  const complete =
+    out.samples.length === (plan.processes + plan.soloProcesses) * plan.quantities.length * plan.problems.length;
   const spoiled = out.incidents.some((i) => i.arm === undefined || i.arm === 'C');
   out.nominated = complete && !spoiled && out.pointR !== null && out.pointR > plan.nominateAbove;
 }
@@ -174,14 +175,17 @@ async function calibrate(room: TimeRoom, runner: Runner, origin: ArmId): Promise
       judgeNs = (performance.now() - checking) * 1e6;
     }
     blocks.push(blockCount(cycleNs, judgeNs, plan.arms.length, plan.blocks));
-    for (const arm of plan.arms) room.whole.expect(arm.id, index, plan.processes * 2 * 2 * (blocks[index] as number));
+    const calls = plan.processes * plan.quantities.length * 2 * (blocks[index] as number);
+    for (const arm of plan.arms) room.whole.expect(arm.id, index, calls);
   }
   room.blocks = blocks;
 }
 
 async function runPasses(room: TimeRoom, runner: Runner, process: number, kind: ProcessKind): Promise<void> {
   const arms: ArmId[] = kind === 'solo' ? ['O'] : room.plan.arms.map((a) => a.id);
-  await runPass(room, runner, { process, kind, quantity: 'wrapper', arms });
+  const { quantities } = room.plan;
+  if (quantities.includes('wrapper')) await runPass(room, runner, { process, kind, quantity: 'wrapper', arms });
+  if (!quantities.includes('span')) return;
   noteStep(room, await runner.cupti(true));
   await runPass(room, runner, { process, kind, quantity: 'span', arms });
   noteStep(room, await runner.cupti(false));

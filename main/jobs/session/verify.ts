@@ -84,7 +84,7 @@ async function verifyProblem(room: Room, runner: Runner, problem: Problem): Prom
   );
   for (const [i, seed] of seeds.entries()) await verifyCall(room, runner, problem, seed, 'plain', i === 0);
   await runner.cupti(true);
-  await verifyCall(room, runner, problem, seeds[0] as string, 'span', false);
+  await verifyCall(room, runner, problem, seeds[0] as string, 'gated', false);
   await runner.cupti(false);
 }
 
@@ -104,7 +104,7 @@ async function verifyCall(
   const reply = await called;
   failOnCudaError(reply, where);
   addCallIncidents(reply, where, incidents);
-  if (quantity === 'span') addActivityIncidents(reply, where, incidents);
+  if (quantity === 'gated') addActivityIncidents(reply, where, incidents);
   await budget.take(outputBytes(problem));
   const checked = runner.check(seed);
   const dumped = await dumpOutputs(scope, runner, problem, seed);

@@ -1,4 +1,4 @@
-// Expected: wrong-result. Remembers its arguments and does the work at the next call, when the timer of the first has stopped.
+// Expected: wrong-result or runtime-error. Remembers its arguments and does the work at the next call, when the timer of the first has stopped.
 #include <cuda_runtime.h>
 
 __global__ void dot_product_kernel_optimized(float* loss, const float* X, const float* Y, int N) {

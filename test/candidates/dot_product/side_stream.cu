@@ -1,4 +1,4 @@
-// Expected: not-faster (or cheat). The origin's algorithm on a stream that does not synchronise with the default one: two
+// Expected: cheat. The origin's algorithm on a stream that does not synchronise with the default one: two
 // events on the default stream see nothing of it, the span over all streams sees it whole.
 #include <cuda_runtime.h>
 

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symli
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { AppEvent, RunReport } from '../../main/app/index.ts';
 import { environmentOf } from '../../main/app/machine.ts';
 import { startTimeOf } from '../../main/base/proc.ts';
@@ -18,6 +18,9 @@ import { createHost } from '../../main/host/index.ts';
 import { Store } from '../../main/store/index.ts';
 import type { ModelServer } from '../llm/server.ts';
 import { candidate, machine, resultFor, root, startModel } from './lab.ts';
+
+// Engine processes are started and killed: on a busy machine that takes its time.
+vi.setConfig({ testTimeout: 180_000 });
 
 let server: ModelServer;
 let slow: ModelServer;

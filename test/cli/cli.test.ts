@@ -6,11 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runSummarySchema } from '../../main/contract/index.ts';
 import { readBundle, writeResult } from '../../main/jobs/bundle-folder.ts';
 import { Connection } from '../../main/store/db/connection.ts';
 import { candidate, reply, resultFor, root } from '../app/lab.ts';
+
+// Each test starts many programs: on a busy machine that takes its time.
+vi.setConfig({ testTimeout: 240_000 });
 
 const entry = join(root, 'main/cli/entry.js');
 

@@ -32,7 +32,8 @@ const parse = (value: unknown): Result<Task> => parseTask(JSON.stringify(value),
 describe('shipped tasks', () => {
   it('load, all of them', () => {
     const tasks = listTasks(root);
-    expect(tasks.map((task) => task.id)).toEqual(['dot_product', 'matrix_transpose', 'softmax', 'spmv_csr']);
+    const ids = tasks.map((task) => task.id);
+    expect(ids).toEqual(expect.arrayContaining(['dot_product', 'matrix_transpose', 'softmax', 'spmv_csr']));
     for (const { id, loaded } of tasks) expect(refusal(loaded), id).toBe('accepted');
   });
 
@@ -178,7 +179,7 @@ describe('a damaged task.json', () => {
       (t) => {
         t.wrapper.params[2].generator = { kind: 'zeros' };
       },
-      /params\[2\]\.generator\.kind: expected int or offsets/,
+      /params\[2\]\.generator\.kind: expected .*int buffer, found "zeros"/,
     ],
     [
       'int generator for a real buffer',

@@ -61,11 +61,25 @@ function noting(executor: Executor, log: RunLogStore): Executor {
     name: executor.name,
     async execute(bundle, options) {
       const outcome = await executor.execute(bundle, options);
-      if (outcome.kind === 'done') await log.noteEnvironment(environmentOf(outcome.result.machine));
+      if (outcome.kind !== 'done') return outcome;
+      const { machine } = outcome.result;
+      const changes = await log.noteEnvironment(environmentOf(machine));
+      if (changes.length > 0 && !knowsMachineBefore(executor))
+        await log.event(`machine:${options.position}`, {
+          type: 'changed',
+          position: options.position,
+          what: `${changes.join('; ')}. This job measured origin and best on the same machine as the candidate.`,
+        });
       return outcome;
     },
   };
 }
+
+/**
+ * Whether the machine is known before a job runs, so that a change can be answered by measuring origin and best first. A bundle may run
+ * anywhere each time; its job holds origin, best and candidate together, so nothing is compared across machines there either.
+ */
+const knowsMachineBefore = (executor: Executor): boolean => executor.name === 'local';
 
 async function depsOf(drive: Drive, provider: ChatProvider): Promise<LoopDeps> {
   const { app, driven, run, parts, ctx } = drive;
@@ -78,7 +92,8 @@ async function depsOf(drive: Drive, provider: ChatProvider): Promise<LoopDeps> {
     prompts: unwrap(await loadPrompts(join(app.root, 'prompts'))),
     signal: ctx.signal,
     onProcess: (position, { pid, startTime }) => log.processStarted(position, pid, startTime),
-    remeasureBefore: drive.measures ? (position) => log.remeasureBefore(position) : undefined,
+    remeasureBefore:
+      drive.measures && knowsMachineBefore(drive.executor) ? (position) => log.remeasureBefore(position) : undefined,
     drive: `d${run.resumes}`,
   };
 }

@@ -1,18 +1,26 @@
 /** Values of keys seen in this process. They are kept only here, only in memory. */
 const secrets = new Set<string>();
 
-/** Shapes that are keys whoever made them. Each keeps what tells the reader which kind of key stood there. */
+/**
+ * Shapes that are keys whoever made them. Each keeps what tells the reader which kind of key stood there. Parts that may begin anywhere
+ * in a long word are bounded: without a bound the search is quadratic in the word's length (40 KB of one letter took 3 s).
+ */
 const shapes: readonly (readonly [RegExp, string])[] = [
-  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/g, '[private key]'],
+  [
+    /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----)){0,20000}-----END [A-Z ]{0,40}PRIVATE KEY-----/g,
+    '[private key]',
+  ],
   [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi, '$1 [redacted]'],
-  [/\b(sk|rk|pk)-[A-Za-z0-9_-]{8,}/g, '$1-[redacted]'],
+  // Keys of this kind are longer than names in code that happen to begin so (sk-first_offset).
+  [/\b(sk|rk|pk)-[A-Za-z0-9_-]{16,}/g, '$1-[redacted]'],
   [/\b(hf|gsk|xai|nvapi|ghp|gho|ghs|github_pat|glpat|AIza)([-_]?)[A-Za-z0-9_-]{16,}/g, '$1$2[redacted]'],
-  [/\b(eyJ[A-Za-z0-9_-]{8,})\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g, '[redacted token]'],
+  [/\b(eyJ[A-Za-z0-9_-]{8,1024})\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g, '[redacted token]'],
   [
     /((?:api[-_ ]?key|access[-_ ]?token|auth[-_ ]?token|secret|password|passwd|authorization|x-api-key)["']?\s*[:=]\s*["']?)(?!\[redacted)[^\s"',;&}]{4,}/gi,
     '$1[redacted]',
   ],
-  [/([a-z][a-z0-9+.-]*:\/\/[^\s/:@]+:)[^\s/@]+@/gi, '$1[redacted]@'],
+  // Of the scheme its last letter is enough: a search that begins at every letter of a word takes long.
+  [/([a-z0-9+.-]:\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}@/gi, '$1[redacted]@'],
 ];
 
 /** Makes a value a secret for the life of this process. Values under 4 characters are ignored: they would blank out half the text. */

@@ -1,5 +1,6 @@
-import type { Comparison, Dtype, Problem, VerifyPlan, VerifyResult } from '../contract/index.ts';
+import type { Comparison, Problem, VerifyPlan, VerifyResult } from '../contract/index.ts';
 import { comparisonPassed } from '../jobs/verified.ts';
+import { label, separation } from './where.ts';
 
 type Check = VerifyResult['checks'][number];
 
@@ -22,10 +23,25 @@ export function failuresOf(plan: VerifyPlan, result: VerifyResult): Failure[] {
 const share = (part: number, whole: number): string =>
   `${part} of ${whole} (${((100 * part) / whole).toPrecision(3)} %)`;
 const number = (value: number | string): string => (typeof value === 'number' ? value.toPrecision(7) : value);
-export const dimsText = (problem: Pick<Problem, 'dims'>): string =>
-  Object.entries(problem.dims)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(' ');
+/** "one run of elements is wrong, 976 to 999 (the end)": where the wrong elements of an output lie; '' when nothing can be said. */
+export function positionsOf(c: Comparison): string {
+  const first = c.first[0]?.index;
+  if (c.bad === 0 || first === undefined || c.lastBad === null) return '';
+  const span = c.lastBad - first + 1;
+  if (c.bad === c.compared) return c.compared === 1 ? '' : 'every element is wrong';
+  if (c.bad === 1) return `one element is wrong, index ${first}${c.lastBad === c.compared - 1 ? ' (the last)' : ''}`;
+  if (span === c.bad)
+    return `one run of elements is wrong, ${first} to ${c.lastBad}${c.lastBad === c.compared - 1 ? ' (the end)' : ''}`;
+  if (c.stride !== null && c.stride > 1) {
+    // The judge's stride is that of at least half of the gaps; only a count that fits makes it that of all.
+    const all = Math.abs((span - 1) / c.stride + 1 - c.bad) < 1;
+    return `wrong ${all ? '' : 'mostly '}every ${c.stride} elements, from ${first} to ${c.lastBad}`;
+  }
+  return `wrong ones lie between ${first} and ${c.lastBad}`;
+}
+
+/** Elements that were written with something that is not finite; poison is not, and counts as never written. */
+export const writtenNonFinite = (c: Comparison): number => Math.max(0, c.nonFinite - c.poisonLeft);
 
 /** What the wrong elements have in common, in words that help to find the fault. */
 export function patternOf(c: Comparison): string {
@@ -37,27 +53,20 @@ export function patternOf(c: Comparison): string {
         ? 'nothing was written'
         : `${share(c.poisonLeft, c.compared)} elements were never written`,
     );
-  if (c.nonFinite > 0) parts.push(`${share(c.nonFinite, c.compared)} are NaN or infinite where the result is finite`);
-  const first = c.first[0]?.index;
-  if (c.bad > 0 && first !== undefined && c.lastBad !== null) {
-    const span = c.lastBad - first + 1;
-    if (c.bad === c.compared) parts.push('every element is wrong');
-    else if (c.bad === 1) parts.push(`one element is wrong, index ${first}`);
-    else if (span === c.bad)
-      parts.push(
-        `one run of elements is wrong, ${first} to ${c.lastBad}${c.lastBad === c.compared - 1 ? ' (the end)' : ''}`,
-      );
-    else if (c.stride !== null && c.stride > 1)
-      parts.push(`wrong every ${c.stride} elements, from ${first} to ${c.lastBad}`);
-    else parts.push(`wrong ones lie between ${first} and ${c.lastBad}`);
-  }
+  const nonFinite = writtenNonFinite(c);
+  if (nonFinite > 0) parts.push(`${share(nonFinite, c.compared)} are NaN or infinite where the result is finite`);
+  const positions = positionsOf(c);
+  if (positions !== '') parts.push(positions);
   if (c.bad === 0 && c.rms !== null)
     parts.push(`no single element is over its limit, but the RMS of error over limit is ${c.rms.toPrecision(3)}`);
   return parts.join('; ');
 }
 
 function outputText(c: Comparison): string {
-  const lines = [`  output ${c.output}: ${share(c.bad, c.compared)} elements wrong; ${patternOf(c)}.`];
+  const pattern = patternOf(c);
+  const lines = [
+    `  output ${c.output}: ${share(c.bad, c.compared)} elements wrong${pattern === '' ? '' : `; ${pattern}`}.`,
+  ];
   if (c.worst !== null)
     lines.push(
       `    largest error ${c.worst.toPrecision(4)} times its limit${c.maxUlp === null ? '' : `, ${c.maxUlp.toPrecision(4)} ulp`}`,
@@ -76,8 +85,9 @@ export function verifyDigest(plan: VerifyPlan, result: VerifyResult, failures: r
     (p) => !failing.has(p.id) && result.checks.some((check) => check.problem === p.id),
   );
   const shown = failures.filter((f, i) => failures.findIndex((g) => g.problem.id === f.problem.id) === i).slice(0, 4);
+  const where = separation(plan, result, failing);
   const lines = [
-    `Verification failed at ${failing.size} of ${plan.problems.length} sizes or kinds of input.`,
+    `Verification failed at ${failing.size} of ${plan.problems.length} sizes or kinds of input${where === '' ? '' : `: ${where}`}.`,
     ...shown.flatMap((f) => {
       const all = result.checks.filter((check) => check.problem === f.problem.id).length;
       const bad = failures.filter((g) => g.problem.id === f.problem.id).length;
@@ -87,67 +97,4 @@ export function verifyDigest(plan: VerifyPlan, result: VerifyResult, failures: r
   if (failing.size > shown.length) lines.push(`(${failing.size - shown.length} more fail.)`);
   if (passing.length > 0) lines.push(`Right at: ${passing.slice(0, 8).map(label).join('; ')}.`);
   return lines.join('\n');
-}
-
-const label = (problem: Problem): string => {
-  const variant = problem.id.split('+')[1];
-  return `${dimsText(problem)}${variant === undefined ? '' : ` (input: ${variant})`}`;
-};
-
-/** Largest relative error that rounding inputs or products to half, TF32 or bf16 makes, with room for a few in a row. */
-const LOW_PRECISION = { fp32: 2 ** -6, bf16: 2 ** -5 } as const;
-
-/**
- * Wrong by the magnitudes that lower precision gives, without any structure: all failing outputs have a good share of wrong elements
- * spread out, none missing, zero or non-finite, and errors that stay below what rounding to half, TF32 or bf16 inside makes, measured
- * against the scale of the limit (its √n·M), or against the values where results are exact.
- */
-export function looksLikePrecision(failures: readonly Failure[], dtype: Dtype): boolean {
-  const largest = Math.max(0, ...failures.flatMap((f) => f.outputs.map((output) => output.compared)));
-  return largest >= 32 && hasSmallErrors(failures, dtype);
-}
-
-/** All errors within what lower precision makes. With few outputs (a reduction) a few missing terms look the same. */
-export const hasSmallErrors = (failures: readonly Failure[], dtype: Dtype): boolean =>
-  failures.length > 0 && failures.every((f) => f.outputs.every((output) => precisionOf(output, f.problem, dtype)));
-
-function precisionOf(c: Comparison, problem: Problem, dtype: Dtype): boolean {
-  if (c.allZero || c.poisonLeft > 0 || c.nonFinite > 0 || c.worst === null) return false;
-  if (c.compared >= 32 && c.bad > 0 && c.bad < 0.01 * c.compared && contiguous(c)) return false;
-  const index = problem.buffers.findIndex((buffer) => buffer.name === c.output);
-  const limit = problem.limits.find((entry) => entry.buffer === index);
-  if (limit === undefined) return false;
-  const unit = limit.uOut + limit.c * limit.uAcc;
-  if (unit > 0) return c.worst * unit <= LOW_PRECISION[dtype];
-  return c.first.every(
-    (e) =>
-      typeof e.got === 'number' && typeof e.want === 'number' && Math.abs(e.got - e.want) <= 2 ** -7 * Math.abs(e.want),
-  );
-}
-
-const contiguous = (c: Comparison): boolean => {
-  const first = c.first[0]?.index;
-  return first !== undefined && c.lastBad !== null && c.lastBad - first + 1 === c.bad;
-};
-
-/**
- * Right for the first contents and wrong for all later ones of the same size, at every failing size: the answer was kept, not
- * computed. An honest fault does not know which call came first.
- */
-export function looksKept(plan: VerifyPlan, result: VerifyResult, failures: readonly Failure[]): boolean {
-  const failing = new Set(failures.map((f) => f.problem.id));
-  if (failing.size === 0 || plan.seeds < 2) return false;
-  return [...failing].every((id) => {
-    // Checks of a problem keep the order of its calls; the last one repeats the first contents.
-    const checks = result.checks.filter((check) => check.problem === id);
-    const firstSeed = checks[0]?.seed;
-    const isBad = (check: Check): boolean => failures.some((f) => f.check === check);
-    const other = checks.filter((check) => check.seed !== firstSeed);
-    const same = checks.filter((check) => check.seed === firstSeed);
-    return (
-      other.length > 0 &&
-      other.every((check) => isBad(check) && check.outputs.some((o) => o.bad > 0.5 * o.compared)) &&
-      same.every((check) => !isBad(check))
-    );
-  });
 }

@@ -1,6 +1,7 @@
 import type {
   Incident,
   Outcome,
+  Problem,
   SessionPlan,
   SessionResult,
   TimeResult,
@@ -8,9 +9,11 @@ import type {
   VerifyResult,
 } from '../contract/index.ts';
 import { comparisonPassed } from '../jobs/verified.ts';
-import { failuresOf, hasSmallErrors, looksKept, looksLikePrecision, verifyDigest } from './compare-digest.ts';
+import { failuresOf, verifyDigest } from './compare-digest.ts';
 import type { EvaluationInput } from './plan.ts';
 import { subjectArm } from './plan.ts';
+import { labelOf } from './where.ts';
+import { wrongResult } from './wrong-result.ts';
 
 /** Something that decides the outcome before any figure does. */
 export interface Finding {
@@ -52,7 +55,17 @@ const order: readonly Kind[] = [
   'no-activity',
 ];
 
-const at = (incident: Incident): string => (incident.problem === undefined ? '' : ` (${incident.problem})`);
+/** The size where it happened, and at how many in all. After a fatal one the rest may not have been tried: no count then. */
+function at(incident: Incident, all: readonly Incident[], problems: readonly Problem[]): string {
+  if (incident.problem === undefined) return '';
+  const alike = all.filter((i) => i.kind === incident.kind && i.arm === incident.arm && i.problem !== undefined);
+  const sizes = new Set(alike.map((i) => i.problem)).size;
+  const count =
+    fatal.has(incident.kind) || sizes < 2 ? '' : `, at ${sizes} of ${problems.length} sizes and inputs in all`;
+  return ` (${labelOf(problems, incident.problem)}${count})`;
+}
+
+const fatal: ReadonlySet<Kind> = new Set(['timeout', 'crash', 'cuda-error', 'load']);
 
 /** CUDA errors worth a hint: what the text alone does not say. */
 const hints: readonly (readonly [RegExp, string])[] = [
@@ -72,31 +85,39 @@ const hints: readonly (readonly [RegExp, string])[] = [
   [/StreamCapture|NotSupported|NotPermitted/, 'An API call is not allowed here.'],
 ];
 
-function incidentFinding(incident: Incident): Finding {
+function incidentFinding(incident: Incident, all: readonly Incident[], problems: readonly Problem[]): Finding {
   const { outcome, what } = meaning[incident.kind as keyof typeof meaning];
-  const reason = `${what}${at(incident)}: ${incident.message}`;
+  const reason = `${what}${at(incident, all, problems)}: ${incident.message}`;
   const hint = hints.find(([pattern]) => pattern.test(incident.message))?.[1];
   const digest = [reason, hint, incident.detail].filter((part) => part !== undefined && part !== '').join('\n');
   return { outcome, reason, digest };
 }
 
-function firstIncident(incidents: readonly Incident[], subject: string): Finding | null {
+function firstIncident(
+  incidents: readonly Incident[],
+  subject: string,
+  problems: readonly Problem[],
+): (Finding & { kind: Kind }) | null {
   const own = incidents.filter((i) => i.arm === undefined || i.arm === subject);
   for (const kind of order) {
     const found = own.find((incident) => incident.kind === kind);
-    if (found) return incidentFinding(found);
+    if (found) return { ...incidentFinding(found, own, problems), kind };
   }
   return null;
 }
 
 /** Incidents of other arms: in a process with the candidate, theirs are its doing; their results were right without it. */
-function othersDisturbed(incidents: readonly Incident[], subject: string): Finding | null {
+function othersDisturbed(
+  incidents: readonly Incident[],
+  subject: string,
+  problems: readonly Problem[],
+): Finding | null {
   const found = incidents.find((i) => i.arm !== undefined && i.arm !== subject && i.kind !== 'foreign-work');
   if (!found) return null;
   const who = found.arm === 'O' ? 'origin' : found.arm === 'B' ? 'the best version' : `arm ${found.arm}`;
   return {
     outcome: 'interference',
-    reason: `${who} failed in the process that holds the candidate${at(found)}: ${found.message}`,
+    reason: `${who} failed in the process that holds the candidate${at(found, [found], problems)}: ${found.message}`,
     digest: `In the same process ${who}, which is right alone, failed: ${found.message}. The candidate must not change anything outside its own outputs and workspace.`,
   };
 }
@@ -109,45 +130,28 @@ const environment = (reason: string): Finding => ({ outcome: 'environment', reas
 
 /** What verification found; null = nothing wrong. */
 export function verifyFinding(input: EvaluationInput, plan: VerifyPlan, result: VerifyResult): Finding | null {
-  const subject = subjectArm(input);
   const failures = failuresOf(plan, result);
-  const incident = firstIncident(result.incidents, subject);
+  const wrong = failures.length > 0 ? wrongResult(plan, result, failures, input.dtype) : null;
+  const incident = firstIncident(result.incidents, subjectArm(input), plan.problems);
   if (incident !== null) {
-    const digest =
-      failures.length > 0 ? `${incident.digest}\n\n${verifyDigest(plan, result, failures)}` : incident.digest;
-    return { ...incident, digest };
-  }
-  if (failures.length > 0) {
-    const digest = verifyDigest(plan, result, failures);
-    const worst = failures.reduce((a, b) => (rank(b) > rank(a) ? b : a));
-    const output = worst.outputs[0];
-    const where = `${output?.output} at ${worst.problem.id}: ${output?.bad} of ${output?.compared} elements wrong`;
-    if (looksKept(plan, result, failures))
+    const { kind, ...finding } = incident;
+    // What one call left for the next runs in the next one's place, and can break it: then the crash is the effect.
+    if (wrong?.deferred && (kind === 'cuda-error' || kind === 'crash'))
       return {
-        outcome: 'cheat',
-        reason: `right for the first contents and wrong for later ones at the same addresses: a result was kept (${where})`,
-        digest: `${digest}\nThe first call at a size is right, later calls with other contents are not: nothing derived from input content may be kept between calls.`,
+        outcome: wrong.outcome,
+        reason: `${wrong.reason}; also ${finding.reason}`,
+        digest: `${wrong.digest}\n\n${finding.digest}`,
       };
-    if (looksLikePrecision(failures, input.dtype))
-      return {
-        outcome: 'precision',
-        reason: `errors as large as lower precision gives, ${output?.worst?.toPrecision(3)} times the limit (${where})`,
-        digest: `${digest}\nErrors are small, spread and bounded: as if half, TF32 or bf16 were used inside. Keep fp32 products and sums.`,
-      };
-    const small = hasSmallErrors(failures, input.dtype)
-      ? '\nThe errors are small: lower precision inside, or a few terms that are left out.'
-      : '';
-    return { outcome: 'wrong-result', reason: where, digest: `${digest}${small}` };
+    const values = failures.length > 0 ? `\n\n${verifyDigest(plan, result, failures)}` : '';
+    return { ...finding, digest: `${finding.digest}${values}` };
   }
+  if (wrong !== null) return { outcome: wrong.outcome, reason: wrong.reason, digest: wrong.digest };
   const checked = new Set(result.checks.map((check) => check.problem));
   const missing = plan.problems.filter((problem) => !checked.has(problem.id));
   if (missing.length > 0)
     return environment(`verification did not reach ${missing.length} of ${plan.problems.length} sizes`);
   return null;
 }
-
-const rank = (failure: { outputs: readonly { bad: number; compared: number }[] }): number =>
-  Math.max(...failure.outputs.map((output) => output.bad / Math.max(1, output.compared)));
 
 /** Timed calls of an arm at a problem, both quantities. */
 const callsOf = (time: TimeResult, arm: string, problem: number): number =>
@@ -183,7 +187,7 @@ function wrongWhenTimed(
     outcome === 'cheat'
       ? 'the result depends on earlier calls (something is kept that must not be)'
       : 'a race, or something kept between calls';
-  const reason = `right when verified, wrong in ${wrong} of ${calls} timed calls at ${id}: ${why}`;
+  const reason = `right when verified, wrong in ${wrong} of ${calls} timed calls at ${labelOf(plan.problems, id)}: ${why}`;
   return { outcome, reason, digest: [reason, sampled?.message, sampled?.detail].filter(Boolean).join('\n') };
 }
 
@@ -196,20 +200,27 @@ export function timeFinding(
   const subject = subjectArm(input);
   if (recordingBroken(time.incidents))
     return environment('GPU activity records are missing for origin too: CUPTI does not work here');
+  const incident = firstIncident(time.incidents, subject, plan.problems);
+  if (incident !== null) return { outcome: incident.outcome, reason: incident.reason, digest: incident.digest };
   return (
-    firstIncident(time.incidents, subject) ??
     wrongWhenTimed(subject, plan, time) ??
-    (subject === 'C' ? othersDisturbed(time.incidents, subject) : null)
+    (subject === 'C' ? othersDisturbed(time.incidents, subject, plan.problems) : null)
   );
 }
 
 /** What the sanitizer found; null = nothing. */
-export function sanitizeFinding(result: Extract<SessionResult, { mode: 'sanitize' }>): Finding | null {
+export function sanitizeFinding(
+  plan: Extract<SessionPlan, { mode: 'sanitize' }>,
+  result: Extract<SessionResult, { mode: 'sanitize' }>,
+): Finding | null {
   const found = result.incidents.find((i) => i.kind === 'sanitizer');
-  if (!found) return firstIncident(result.incidents, 'C');
+  if (!found) {
+    const incident = firstIncident(result.incidents, 'C', plan.problems);
+    return incident && { outcome: incident.outcome, reason: incident.reason, digest: incident.digest };
+  }
   const race = found.message.startsWith('racecheck');
   const sync = found.message.startsWith('synccheck');
   const outcome: Outcome = race ? 'race' : sync ? 'runtime-error' : 'memory-error';
-  const reason = `compute-sanitizer ${found.message}${at(found)}`;
+  const reason = `compute-sanitizer ${found.message}${at(found, [found], plan.problems)}`;
   return { outcome, reason, digest: [reason, found.detail].filter(Boolean).join('\n').slice(0, 6000) };
 }

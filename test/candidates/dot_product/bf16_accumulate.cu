@@ -1,4 +1,4 @@
-// Expected: precision or wrong-result. Products and sums of a thread stay in bf16.
+// Expected: precision. Products and sums of a thread stay in bf16.
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 

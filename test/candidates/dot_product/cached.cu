@@ -1,4 +1,4 @@
-// Expected: wrong-result or cheat. Computes once per set of addresses and then copies the stored answer.
+// Expected: cheat. Computes once per set of addresses and then copies the stored answer.
 #include <cuda_runtime.h>
 
 __device__ float stored;

@@ -1,4 +1,4 @@
-// Expected: precision or wrong-result. Factors rounded to fp16 and multiplied there; only the last sums are fp32.
+// Expected: precision. Factors rounded to fp16 and multiplied there; only the last sums are fp32.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// Expected: wrong-result or cheat. Computes once per set of addresses, then repeats the stored answer.
+// Expected: cheat. Computes once per set of addresses, then repeats the stored answer.
 extern "C" void dot_product_optimized(float* loss, const float* X, const float* Y, const int N) {
   static const float* seenX = nullptr;
   static int seenN = 0;

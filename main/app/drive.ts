@@ -31,6 +31,8 @@ export interface Drive {
   readonly after: number;
   /** false: results come from a recording, and say nothing about a machine. */
   readonly measures: boolean;
+  /** Replay: evaluations before which the recorded run measured origin and best again. */
+  readonly remeasured?: ReadonlySet<string>;
 }
 
 /** Runs `work` while telling the run's events, then gives the lease back and reports how the run stands. */
@@ -92,8 +94,10 @@ async function depsOf(drive: Drive, provider: ChatProvider): Promise<LoopDeps> {
     prompts: unwrap(await loadPrompts(join(app.root, 'prompts'))),
     signal: ctx.signal,
     onProcess: (position, { pid, startTime }) => log.processStarted(position, pid, startTime),
-    remeasureBefore:
-      drive.measures && knowsMachineBefore(drive.executor) ? (position) => log.remeasureBefore(position) : undefined,
+    remeasureBefore: (position) => {
+      if (drive.remeasured?.has(position)) return 'The recorded run had moved to another machine';
+      return drive.measures && knowsMachineBefore(drive.executor) ? log.remeasureBefore(position) : null;
+    },
     drive: `d${run.resumes}`,
   };
 }

@@ -64,7 +64,9 @@ export async function replayRecording(
       strict,
       onChange: (p, what) => changes.note(p, what),
     });
-    return driveLoop({ app, store, driven, run, parts, executor, ctx, after: 0, measures: false }, provider);
+    const remeasured = remeasuredIn(recording);
+    const drive = { app, store, driven, run, parts, executor, ctx, after: 0, measures: false, remeasured };
+    return driveLoop(drive, provider);
   });
 }
 
@@ -81,6 +83,10 @@ class Changes {
     this.#log.event(`changed:${position}`, { type: 'changed', position, what }).catch(() => {});
   }
 }
+
+/** Positions before which the run measured origin and best again ("r2.a0.eval" of "r2.a0.eval.remeasure.origin"). */
+const remeasuredIn = (recording: Recording): Set<string> =>
+  new Set(recording.steps.flatMap(({ position }) => position.match(/^(.+)\.remeasure\./)?.[1] ?? []));
 
 function chatsOf(recording: Recording) {
   return recording.steps.flatMap(({ position, requestHash, response }) =>

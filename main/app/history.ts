@@ -1,4 +1,4 @@
-import { writeFileAtomic } from '../base/files.ts';
+import { writeOutput } from '../base/files.ts';
 import { AppFailure, err, type RunStatus } from '../contract/index.ts';
 import { recordingText } from '../store/index.ts';
 import { historyFolder, withStore } from './context.ts';
@@ -60,7 +60,7 @@ export function recordRun(
       );
     const recording = await store.recording(run, params.note ?? `Run ${run.id} of ${run.createdAt}.`);
     const text = recordingText(recording);
-    await writeFileAtomic(params.out, text, 0o644);
+    await writeOutput(params.out, text);
     return { file: params.out, bytes: Buffer.byteLength(text), steps: recording.steps.length };
   });
 }

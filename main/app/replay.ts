@@ -29,7 +29,7 @@ export async function replayRecording(
   kind: 'replay' | 'demo' = 'replay',
   folder = historyFolder(),
 ): Promise<RunReport> {
-  const recording = await readRecording(params.file);
+  const recording = await readRecording(params.file, ctx.signal);
   const strict = params.strict ?? false;
   const { config: recorded, rootSeed, originHash, taskHash, programVersion } = recording;
   const parts = taskParts(app, recorded.task, recorded.dtype);
@@ -94,6 +94,14 @@ function chatsOf(recording: Recording) {
   );
 }
 
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 /** Replays the shipped recording in a folder of its own (unless CUDAMASTER_HOME names one). */
 export async function playDemo(app: AppContext, ctx: ServiceContext): Promise<RunReport> {
   const dir = join(app.root, 'test', 'recordings');
@@ -104,7 +112,7 @@ export async function playDemo(app: AppContext, ctx: ServiceContext): Promise<Ru
         .error,
     );
   if (text === null) throw broken(`${join(dir, 'index.json')} is missing.`);
-  const manifest = manifestSchema.safeParse(JSON.parse(text));
+  const manifest = manifestSchema.safeParse(jsonOf(text));
   if (!manifest.success) throw broken(z.prettifyError(manifest.error));
   return replayRecording(app, { file: join(dir, manifest.data.demo) }, ctx, 'demo', await demoFolder(app.env));
 }

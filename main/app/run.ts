@@ -1,13 +1,14 @@
-import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { checkArguments, defaultArguments } from '../agents/index.ts';
+import { readInput } from '../base/input.ts';
 import { configDir } from '../base/paths.ts';
 import { newRootSeed } from '../base/random.ts';
 import {
   AppFailure,
   type Dtype,
   err,
+  jobSchema,
   type ProfileMode,
   type RunConfig,
   runConfigSchema,
@@ -86,16 +87,16 @@ export interface ResumeParams {
   readonly maxMinutes?: number;
 }
 
-export async function readSource(path: string): Promise<string> {
-  try {
-    return (await readFile(path, 'utf8')).replace(/^\uFEFF/, '');
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new AppFailure(err('input.file', `${path} cannot be read (${code ?? message}).`).error);
-  }
-}
+/** Sources and answers are text that a person or a model has written. */
+const readSource = (path: string, ctx: ServiceContext): Promise<string> =>
+  readInput(path, { limit: 4 * 1024 * 1024, signal: ctx.signal });
 
 function checkedConfig(config: RunConfig): RunConfig {
+  // The job's own rule: told now, and not by a worker on another machine.
+  if (!jobSchema.shape.arch.safeParse(config.arch).success)
+    throw new AppFailure(
+      err('usage', `"${config.arch}" is no GPU architecture.`, { remedy: 'Give it as sm_90, or native.' }).error,
+    );
   const parsed = runConfigSchema.safeParse(config);
   if (parsed.success) return parsed.data;
   throw new AppFailure(err('usage', `A setting of the run is not possible: ${z.prettifyError(parsed.error)}`).error);
@@ -126,7 +127,7 @@ export async function optimizeTask(app: AppContext, params: OptimizeParams, ctx:
   const parts = taskParts(app, params.task, params.dtype);
   const provider = chooseProvider({ ...params, localOnly: params.localOnly ?? settings.localOnly });
   const contextTokens = params.contextTokens ?? (await checkProvider(provider, app.env)) ?? undefined;
-  const source = params.startFrom === undefined ? undefined : await readSource(params.startFrom);
+  const source = params.startFrom === undefined ? undefined : await readSource(params.startFrom, ctx);
   const { task, dtype, executor } = params;
   const given = Object.fromEntries(
     (['rounds', 'debugAttempts', 'profile', 'sizeSet', 'arch', 'maxUsd', 'maxTokens', 'maxMinutes', 'notes'] as const)
@@ -203,7 +204,7 @@ export async function evaluateSource(
       ? null
       : {
           label: basename(params.source),
-          source: await readSource(params.source),
+          source: await readSource(params.source, ctx),
           compileArgs: compileArgsOf(params.compileArgs),
         };
   const { task, dtype, executor, profile = 'filtered', sizeSet = 'published', arch = 'native' } = params;
@@ -233,7 +234,7 @@ export async function resumeRun(app: AppContext, params: ResumeParams, ctx: Serv
         err('usage', `Run ${found.id} is a replay: there is nothing to resume.`, { remedy: 'Replay it again.' }).error,
       );
     if (found.status === 'done') return reportOf(store, found.id);
-    if (params.answer !== undefined) await takeAnswer(store, found, params.answer);
+    if (params.answer !== undefined) await takeAnswer(store, found, params.answer, ctx);
     const options = runOptionsSchema.parse(found.options);
     const settings = await settingsOf();
     const limits = Object.fromEntries(
@@ -260,7 +261,7 @@ export async function resumeRun(app: AppContext, params: ResumeParams, ctx: Serv
 }
 
 /** Puts an answer where the manual provider looks for it. */
-async function takeAnswer(store: Store, run: RunRecord, file: string): Promise<void> {
+async function takeAnswer(store: Store, run: RunRecord, file: string, ctx: ServiceContext): Promise<void> {
   const step = await store.openStep(run.id);
   if (step?.kind !== 'chat' || step.state !== 'parked')
     throw new AppFailure(
@@ -269,6 +270,6 @@ async function takeAnswer(store: Store, run: RunRecord, file: string): Promise<v
           step?.kind === 'job' ? 'It waits for a bundle: resume it without --answer.' : 'Resume it without --answer.',
       }).error,
     );
-  const given = await giveAnswer(chatFolder(store, run.id), step.position, await readSource(file));
+  const given = await giveAnswer(chatFolder(store, run.id), step.position, await readSource(file, ctx));
   if (!given.ok) throw new AppFailure(given.error);
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { systemCode } from '../base/fault.ts';
 import { writeFileAtomic } from '../base/files.ts';
 import { AppFailure, err, FORMAT } from '../contract/index.ts';
 
@@ -25,8 +26,6 @@ const fileOf = (dir: string): string => join(dir, 'settings.json');
 /** Reads the settings; defaults where there is no file. Throws AppFailure format.newer, format.invalid. */
 export async function readSettings(dir: string): Promise<Settings> {
   const file = fileOf(dir);
-  const text = await readFile(file, 'utf8').catch(() => null);
-  if (text === null) return settingsSchema.parse({ version: FORMAT.settings });
   const broken = (why: string) =>
     new AppFailure(
       err('format.invalid', `The settings file cannot be used: ${why}`, {
@@ -34,6 +33,13 @@ export async function readSettings(dir: string): Promise<Settings> {
         detail: file,
       }).error,
     );
+  const text = await readFile(file, 'utf8').catch((fault: unknown) => {
+    const code = systemCode(fault);
+    // Only a missing file means "no settings": one that cannot be read may forbid what the defaults allow (localOnly).
+    if (code === 'ENOENT') return null;
+    throw broken(`it cannot be read (${code}).`);
+  });
+  if (text === null) return settingsSchema.parse({ version: FORMAT.settings });
   let data: unknown;
   try {
     data = JSON.parse(text);

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { access, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { access, mkdir, open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { AppFailure } from '../contract/index.ts';
+import { AppFailure, err } from '../contract/index.ts';
 import { fileFault, systemCode } from './fault.ts';
 import { sha256Hex } from './hash.ts';
 
@@ -27,6 +27,27 @@ export async function writeFileAtomic(path: string, data: string | Uint8Array, m
   } catch (fault) {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw fileFault(fault, path, 'Writing');
+  }
+}
+
+/**
+ * Writes a file that the user named: whole or not at all. Links are followed; a device or pipe (/dev/stdout, /dev/null) is written to,
+ * never replaced. Throws AppFailure `usage`, `env.disk-full`, `env.not-writable`.
+ */
+export async function writeOutput(path: string, data: string | Uint8Array): Promise<void> {
+  try {
+    const target = await realpath(path).catch(() => path);
+    const found = await stat(target).catch(() => null);
+    if (found?.isDirectory())
+      throw new AppFailure(err('usage', `${path} is a folder; the name of a file is needed.`).error);
+    if (found && !found.isFile()) await writeFile(target, data);
+    else await writeFileAtomic(target, data, 0o644);
+  } catch (fault) {
+    if (fault instanceof AppFailure && fault.error.code !== 'internal') throw fault;
+    const why = fault instanceof AppFailure ? fault.error.detail : String(fault);
+    throw new AppFailure(
+      err('usage', `${path} cannot be written.`, { remedy: 'Choose another file.', detail: why }).error,
+    );
   }
 }
 

@@ -54,9 +54,9 @@ const archOption = () => new Option('--arch <arch>', 'native, or sm_NN').default
 
 /** JSON Lines: durable events and progress as they come; tokens are left out. */
 function jsonEvent(printer: Printer, event: AppEvent): void {
-  if (event.type === 'event') printer.out(JSON.stringify({ type: 'event', run: event.run, event: event.event }));
-  else if (event.type !== 'transient') printer.out(JSON.stringify(event));
-  else if (event.event.type === 'progress') printer.out(JSON.stringify({ run: event.run, ...event.event }));
+  if (event.type === 'event') printer.json({ type: 'event', run: event.run, event: event.event });
+  else if (event.type !== 'transient') printer.json(event);
+  else if (event.event.type === 'progress') printer.json({ run: event.run, ...event.event });
 }
 
 function contextOf({ json, printer, signal }: Session): ServiceContext {
@@ -74,11 +74,11 @@ function answer<T>(
   const { json, printer } = session;
   printer.status('');
   if (!result.ok) {
-    if (json) printer.out(JSON.stringify({ ok: false, error: result.error }));
+    if (json) printer.json({ ok: false, error: result.error });
     else printer.error(result.error);
     return exitCodeOf(result.error.code);
   }
-  if (json) printer.out(JSON.stringify(value(result.value)));
+  if (json) printer.json(value(result.value));
   else for (const line of lines(result.value)) printer.out(line);
   return exit(result.value);
 }

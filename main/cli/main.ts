@@ -63,16 +63,23 @@ const beforeDashes = (args: readonly string[]): readonly string[] =>
   args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
 
 function tell(printer: Printer, json: boolean, error: AppError): void {
-  if (json) printer.out(JSON.stringify({ ok: false, error }));
+  if (json) printer.json({ ok: false, error });
   else printer.error(error);
+}
+
+/** The worker reads its arguments itself, as worker.js does where only that file is. null = another command. */
+function workerArgs(args: readonly string[]): readonly string[] | null {
+  const at = args.findIndex((arg) => arg !== '--json');
+  return args[at] === 'worker' ? [...args.slice(0, at), ...args.slice(at + 1)] : null;
 }
 
 async function run(args: readonly string[], printer: Printer, json: boolean): Promise<number> {
   const root = findRoot();
   const signal = cancelOnSignal(printer);
   const host = createHost({ root });
-  if (args[0] === 'worker')
-    return host.services.worker(args.slice(1), {
+  const worker = workerArgs(args);
+  if (worker)
+    return host.services.worker(worker, {
       out: (line) => process.stdout.write(`${line}\n`),
       err: (line) => process.stderr.write(`${line}\n`),
       signal,
@@ -85,7 +92,11 @@ async function run(args: readonly string[], printer: Printer, json: boolean): Pr
     .option('--json', 'JSON Lines on stdout, the last line is the result')
     .exitOverride()
     .showHelpAfterError('(cudamaster --help lists what there is)')
-    .configureOutput({ writeErr: (text) => process.stderr.write(redact(text)) });
+    .configureOutput({
+      writeErr: (text) => process.stderr.write(redact(text)),
+      // Help and version that were asked for.
+      writeOut: (text) => (json ? printer.json({ text }) : process.stdout.write(text)),
+    });
   addCommands(program, open, (c) => {
     code = c;
   });
@@ -96,13 +107,13 @@ async function run(args: readonly string[], printer: Printer, json: boolean): Pr
     command.option('--json', 'JSON Lines on stdout, the last line is the result').exitOverride();
   try {
     await program.parseAsync([...args], { from: 'user' });
-    if (args.length === 0) return exitCodeOf('usage');
     return code;
   } catch (fault) {
     if (!(fault instanceof CommanderError)) throw fault;
     if (fault.exitCode === 0) return 0;
-    // Commander has written its message to stderr.
-    if (json) printer.out(JSON.stringify({ ok: false, error: { code: 'usage', message: redact(fault.message) } }));
+    // Commander has written its message, or the help for want of a command, to stderr.
+    const message = fault.code === 'commander.help' ? 'A command is needed.' : redact(fault.message);
+    if (json) printer.json({ ok: false, error: { code: 'usage', message } });
     return exitCodeOf('usage');
   }
 }

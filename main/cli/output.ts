@@ -1,4 +1,7 @@
+import { printable } from '../base/printable.ts';
 import type { AppError } from '../contract/index.ts';
+
+export { printable };
 
 /** Where the command line writes. stdout carries results, stderr everything else. */
 export interface Streams {
@@ -25,10 +28,13 @@ export const painter = (color: boolean): Paint => {
   return (style, text) => `\u001b[${codes[style]}m${text}\u001b[0m`;
 };
 
-/** Text from a model, a tool or a file may hold escape sequences that would act on the terminal. Line ends and tabs stay. */
-export const printable = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
-  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
+/** printable() for a line that may hold the painter's own colours: those stay, where there are colours at all. */
+function safeLine(line: string, color: boolean): string {
+  if (!color) return printable(line);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the painter's sequences
+  const parts = line.split(/(\u001b\[(?:0|1|2|31|32|33|36)m)/);
+  return parts.map((part, i) => (i % 2 === 1 ? part : printable(part))).join('');
+}
 
 /** Writes lines and one status line that is redrawn below them (terminals only). */
 export class Printer {
@@ -41,8 +47,17 @@ export class Printer {
     this.paint = painter(streams.color);
   }
 
-  /** A line of the result. */
+  /** A line of the result, for a person. */
   out(line = ''): void {
+    this.#write(safeLine(line, this.#streams.color));
+  }
+
+  /** A line of JSON Lines. */
+  json(value: unknown): void {
+    this.#write(JSON.stringify(value));
+  }
+
+  #write(line: string): void {
     this.#clear();
     this.#streams.stdout.write(`${line}\n`);
     this.#draw();
@@ -51,7 +66,7 @@ export class Printer {
   /** A line about what goes on. */
   note(line: string): void {
     this.#clear();
-    this.#streams.stderr.write(`${line}\n`);
+    this.#streams.stderr.write(`${safeLine(line, this.#streams.color)}\n`);
     this.#draw();
   }
 

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readInput } from '../base/input.ts';
 import { holdsSecret } from '../base/redact.ts';
 import {
   AppFailure,
@@ -82,12 +82,12 @@ function shortened(response: StepResponse): StepResponse {
   return { ...response, result: { ...response.result, steps } };
 }
 
-/** Reads a recording. Throws input.file, input.recording, format.newer. Nothing in it is run. */
-export async function readRecording(file: string): Promise<Recording> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new AppFailure(err('input.file', `${file} cannot be read: ${error.code ?? error.message}.`).error);
-  });
-  return parseRecording(text, file);
+/** Ours are at most 2 MB; somebody's pretty-printed one may be larger. */
+const readLimit = 64 * 1024 * 1024;
+
+/** Reads a recording. Throws input.file, input.recording, format.newer, cancelled. Nothing in it is run. */
+export async function readRecording(file: string, signal?: AbortSignal): Promise<Recording> {
+  return parseRecording(await readInput(file, { limit: readLimit, signal }), file);
 }
 
 export function parseRecording(text: string, file: string): Recording {

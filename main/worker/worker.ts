@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { toAppError } from '../base/fault.ts';
 import { withFileLock } from '../base/flock.ts';
+import { printable } from '../base/printable.ts';
 import { type AppError, AppFailure, exitCodeOf, type JobResult, type ToolPaths } from '../contract/index.ts';
 import { findBundles, type OpenedBundle, readBundle, readResult, writeResult } from '../jobs/bundle-folder.ts';
 import { LocalExecutor, type LocalSettings } from '../jobs/local.ts';
@@ -70,17 +71,15 @@ interface Line {
  * `cudamaster worker`: runs bundles and writes their results. Several bundles: their builds overlap, their GPU sessions take turns.
  * Finished bundles are kept unless --again. Gives back the process exit code; never throws.
  */
-export async function runWorker(args: readonly string[], io: WorkerIo): Promise<number> {
+export async function runWorker(args: readonly string[], given: WorkerIo): Promise<number> {
+  // Labels come from a bundle, and a bundle from anywhere.
+  const io: WorkerIo = { ...given, err: (line) => given.err(printable(line)) };
   const options = parse(args);
   if (typeof options === 'string') {
     const asked = args.includes('--help') || args.includes('-h');
-    (asked ? io.out : io.err)(options);
-    return asked ? 0 : exitCodeOf('usage');
+    return asked ? answerHelp(args, io) : refuse(options, args, io);
   }
-  if (!options.selfTest && options.paths.length === 0) {
-    io.err(usage);
-    return exitCodeOf('usage');
-  }
+  if (!options.selfTest && options.paths.length === 0) return refuse(usage, args, io);
   try {
     if (options.selfTest) return await selfTest(await io.tools('none'), io, options.json);
     const folders = new Set<string>();
@@ -89,6 +88,18 @@ export async function runWorker(args: readonly string[], io: WorkerIo): Promise<
   } catch (fault) {
     return finish([], toAppError(fault), options, io);
   }
+}
+
+function answerHelp(args: readonly string[], io: WorkerIo): number {
+  io.out(args.includes('--json') ? JSON.stringify({ text: usage }) : usage);
+  return 0;
+}
+
+function refuse(why: string, args: readonly string[], io: WorkerIo): number {
+  io.err(why);
+  const message = why === usage ? 'A bundle folder is needed.' : (why.split('\n')[0] ?? why);
+  if (args.includes('--json')) io.out(JSON.stringify({ ok: false, error: { code: 'usage', message } }));
+  return exitCodeOf('usage');
 }
 
 async function runAll(folders: readonly string[], options: Options, io: WorkerIo): Promise<number> {

@@ -305,6 +305,18 @@ describe('a run carried by hand', () => {
   });
 });
 
+it('escape sequences from files do not reach the terminal, and settings that cannot be read are not taken for none', async () => {
+  const home = tempHome();
+  const evil = 'dot\u001b]0;title\u0007\u009b2J';
+  const recording = await cli(home, 'replay', join(home, evil));
+  expect([recording.code, recording.err.includes('\u009b')]).toEqual([2, false]);
+  mkdirSync(join(home, 'config', 'settings.json'), { recursive: true });
+  const run = await cli(home, 'optimize', 'dot_product', '--executor', 'bundle', '--json');
+  expect([run.code, codeOf(run)]).toEqual([2, 'format.invalid']);
+  const arch = await cli(tempHome(), 'optimize', 'dot_product', '--executor', 'bundle', '--arch', '../x', '--json');
+  expect([arch.code, codeOf(arch)]).toEqual([2, 'usage']);
+});
+
 describe('one history', () => {
   it('serves several processes at once', async () => {
     const home = tempHome();
@@ -351,5 +363,11 @@ it('lists tasks, and looks at the machine', async () => {
     expect.arrayContaining(['checks', 'chosen', 'canCompile', 'canRun', 'canProfile']),
   );
   expect((await cli(home, 'worker')).code).toBe(2);
+  // --json wherever it stands, in errors and in help too
+  for (const args of [['worker', '--json'], ['--json', 'worker'], ['worker', '--json', '--bad'], ['--json']])
+    expect(codeOf(await cli(home, ...args))).toBe('usage');
+  expect(codeOf(await cli(home, '--json', 'worker', join(home, 'nowhere')))).toBe('input.bundle');
+  for (const args of [['--help'], ['eval', '--help'], ['worker', '--help'], ['--version']])
+    expect(typeof (await cli(home, ...args, '--json')).last.text).toBe('string');
   expect((await cli(home, 'worker', join(home, 'nowhere'))).code).toBe(2);
 });

@@ -26,8 +26,9 @@ struct Lanes {
 };
 
 namespace detail {
-typedef double Wide __attribute__((vector_size(64), aligned(8), may_alias));
-}
+/** Four doubles: a width that compilers turn into good code for every instruction set in CM_CLONES (wider ones are spilled). */
+typedef double Wide __attribute__((vector_size(32), aligned(8), may_alias));
+}  // namespace detail
 
 /**
  * Adds the terms a[k] * b[k * stride + j], k = 0 … n - 1, to sum j. Products of two floats are exact in double, so the
@@ -35,16 +36,18 @@ typedef double Wide __attribute__((vector_size(64), aligned(8), may_alias));
  */
 [[maybe_unused]] CM_CLONES static void accumulate(const double* a, const double* b, int64_t n, int64_t stride, Lanes& lanes) {
   using detail::Wide;
-  Wide s0 = *reinterpret_cast<const Wide*>(lanes.sum), s1 = *reinterpret_cast<const Wide*>(lanes.sum + 8);
-  Wide q0 = *reinterpret_cast<const Wide*>(lanes.squares), q1 = *reinterpret_cast<const Wide*>(lanes.squares + 8);
+  Wide* const sums = reinterpret_cast<Wide*>(lanes.sum);
+  Wide* const squares = reinterpret_cast<Wide*>(lanes.squares);
+  Wide s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
+  Wide q0 = squares[0], q1 = squares[1], q2 = squares[2], q3 = squares[3];
   for (int64_t k = 0; k < n; k++) {
-    const double* row = b + k * stride;
-    const Wide t0 = *reinterpret_cast<const Wide*>(row) * a[k], t1 = *reinterpret_cast<const Wide*>(row + 8) * a[k];
-    s0 += t0, s1 += t1;
-    q0 += t0 * t0, q1 += t1 * t1;
+    const Wide* row = reinterpret_cast<const Wide*>(b + k * stride);
+    const Wide t0 = row[0] * a[k], t1 = row[1] * a[k], t2 = row[2] * a[k], t3 = row[3] * a[k];
+    s0 += t0, s1 += t1, s2 += t2, s3 += t3;
+    q0 += t0 * t0, q1 += t1 * t1, q2 += t2 * t2, q3 += t3 * t3;
   }
-  *reinterpret_cast<Wide*>(lanes.sum) = s0, *reinterpret_cast<Wide*>(lanes.sum + 8) = s1;
-  *reinterpret_cast<Wide*>(lanes.squares) = q0, *reinterpret_cast<Wide*>(lanes.squares + 8) = q1;
+  sums[0] = s0, sums[1] = s1, sums[2] = s2, sums[3] = s3;
+  squares[0] = q0, squares[1] = q1, squares[2] = q2, squares[3] = q3;
 }
 
 /**
@@ -90,7 +93,8 @@ class LazyFloats {
 template <class RowOf, class PanelOf, class Store>
 void productRows(int64_t row, int64_t rows, int64_t columns, int64_t terms, const RowOf& rowOf, const PanelOf& panelOf,
                  const Store& store) {
-  constexpr int64_t kGroup = 64;  // rows that share one packing of a panel
+  constexpr int64_t kGroup = 64;   // rows that share one packing of a panel
+  constexpr int64_t kDepth = 512;  // terms of a panel that stay in a core's cache
   std::vector<double> left;
   for (int64_t r0 = row; r0 < row + rows; r0 += kGroup) {
     const int64_t n = std::min(kGroup, row + rows - r0);
@@ -101,11 +105,12 @@ void productRows(int64_t row, int64_t rows, int64_t columns, int64_t terms, cons
       for (int64_t p = begin; p < end; p++) {
         const int64_t c = p * kLanes, width = std::min<int64_t>(kLanes, columns - c);
         panelOf(c, width, panel.data());
-        for (int64_t i = 0; i < n; i++) {
-          Lanes lanes;
-          accumulate(left.data() + i * terms, panel.data(), terms, kLanes, lanes);
-          for (int64_t j = 0; j < width; j++) store(r0 + i, c + j, lanes.sum[j], lanes.squares[j]);
-        }
+        std::vector<Lanes> lanes(static_cast<size_t>(n));
+        for (int64_t k = 0; k < terms; k += kDepth)
+          for (int64_t i = 0; i < n; i++)
+            accumulate(left.data() + i * terms + k, panel.data() + k * kLanes, std::min(kDepth, terms - k), kLanes, lanes[size_t(i)]);
+        for (int64_t i = 0; i < n; i++)
+          for (int64_t j = 0; j < width; j++) store(r0 + i, c + j, lanes[size_t(i)].sum[j], lanes[size_t(i)].squares[j]);
       }
     });
   }

@@ -49,8 +49,13 @@ async function telling(drive: Drive, work: () => Promise<unknown>): Promise<RunR
   try {
     await work();
   } finally {
-    await driven.release();
-    await subscription.settled;
+    try {
+      await driven.release();
+      await subscription.settled;
+    } finally {
+      // Where the lease could not be given back (full disk), nothing would end it.
+      await subscription.close();
+    }
   }
   const report = await reportOf(store, id);
   await writeSources(report);

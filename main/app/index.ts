@@ -1,7 +1,7 @@
 import { attempt } from '../base/fault.ts';
 import { cacheDir, configDir, dataDir, setResourceRoot } from '../base/paths.ts';
 import { isSecretName, registerSecret } from '../base/redact.ts';
-import type { Check, DoctorReport, Result } from '../contract/index.ts';
+import type { AppError, Check, DoctorReport, Result } from '../contract/index.ts';
 import { listTasks } from '../evaluate/task/index.ts';
 import { Store } from '../store/index.ts';
 import { doctor } from '../toolchain/index.ts';
@@ -81,7 +81,7 @@ export function createApp(options: AppOptions): App {
   const app: AppContext = { root: options.root, env, version, openPlace: options.openPlace ?? openPlace };
   return {
     version,
-    doctor: () => attempt(examine),
+    doctor: (_params, ctx) => attempt(() => examine(ctx)),
     tasks: () => attempt(() => taskLines(app.root)),
     evaluate: (params, ctx) => attempt(() => evaluateSource(app, params, ctx)),
     optimize: (params, ctx) => attempt(() => optimizeTask(app, params, ctx)),
@@ -110,19 +110,24 @@ function taskLines(root: string): TaskLine[] {
   });
 }
 
-async function examine(): Promise<DoctorReport> {
-  const report = await doctor({ settings: (await settingsOf()).tools });
-  return { ...report, checks: [...report.checks, await historyCheck(), await foldersCheck()] };
+/** Whatever is wrong with the machine is a line of the report, and hides no other line. */
+async function examine(ctx: ServiceContext): Promise<DoctorReport> {
+  const settings = await attempt(settingsOf);
+  const report = await doctor({ settings: settings.ok ? settings.value.tools : {}, signal: ctx.signal });
+  const checks = [...report.checks, await historyCheck(), await foldersCheck()];
+  return { ...report, checks: settings.ok ? checks : [...checks, faultCheck('settings', 'Settings', settings.error)] };
+}
+
+function faultCheck(id: string, title: string, error: AppError): Check {
+  const { message, remedy, detail } = error;
+  return { id, title, status: 'error', found: message, cause: detail, remedy };
 }
 
 async function historyCheck(): Promise<Check> {
   const id = 'history';
   const title = 'History';
   const opened = await attempt(async () => Store.open(dataDir()));
-  if (!opened.ok) {
-    const { message, remedy, detail } = opened.error;
-    return { id, title, status: 'error', found: message, cause: detail, remedy };
-  }
+  if (!opened.ok) return faultCheck(id, title, opened.error);
   const store = opened.value;
   const { notice, file } = store;
   await store.close();
@@ -134,6 +139,5 @@ async function historyCheck(): Promise<Check> {
 async function foldersCheck(): Promise<Check> {
   const found = await attempt(() => `cache ${cacheDir()}, settings ${configDir()}`);
   if (found.ok) return { id: 'folders', title: 'Folders', status: 'ok', found: found.value };
-  const { message, remedy, detail } = found.error;
-  return { id: 'folders', title: 'Folders', status: 'error', found: message, cause: detail, remedy };
+  return faultCheck('folders', 'Folders', found.error);
 }

@@ -21,8 +21,8 @@ export interface Place {
   executor(run: RunPlace): Executor;
 }
 
-/** Throws AppFailure `env.*` when jobs shall run on this machine and cannot. */
-export type OpenPlace = (kind: 'local' | 'bundle', settings: Settings) => Promise<Place>;
+/** Throws AppFailure `cancelled`, and `env.*` when jobs shall run on this machine and cannot. */
+export type OpenPlace = (kind: 'local' | 'bundle', settings: Settings, signal?: AbortSignal) => Promise<Place>;
 
 /** What measurements depend on. */
 export const environmentOf = (machine: Machine): Environment => ({
@@ -32,14 +32,14 @@ export const environmentOf = (machine: Machine): Environment => ({
   harness: hashJson([...harnessFiles()]),
 });
 
-export const openPlace: OpenPlace = async (kind, settings) => {
+export const openPlace: OpenPlace = async (kind, settings, signal) => {
   if (kind === 'bundle')
     return {
       environment: null,
       executor: ({ bundles, programVersion, resumeCommand }) =>
         new BundleExecutor({ root: bundles, programVersion, resumeCommand }),
     };
-  const tools = unwrap(await resolveTools({ require: 'gpu', settings: settings.tools }));
+  const tools = unwrap(await resolveTools({ require: 'gpu', settings: settings.tools, signal }));
   const executor = new LocalExecutor(tools, { requireSandbox: settings.requireSandbox });
   return { environment: environmentOf(tools.machine), executor: () => executor };
 };

@@ -148,7 +148,7 @@ export async function optimizeTask(app: AppContext, params: OptimizeParams, ctx:
       startFromWrong,
     }),
   );
-  const place = await app.openPlace(executor, settings);
+  const place = await app.openPlace(executor, settings, ctx.signal);
   await tellRemote(ctx, settings, provider);
   return withStore(ctx, historyFolder(), async (store) => {
     const fresh = newRun(app, 'optimize', config, parts, { provider, candidate: null }, place.environment);
@@ -211,7 +211,7 @@ export async function evaluateSource(
   const config = checkedConfig(
     runConfig({ task, dtype, executor, profile, sizeSet, arch, rounds: 1, debugAttempts: 0 }),
   );
-  const place = await app.openPlace(executor, settings);
+  const place = await app.openPlace(executor, settings, ctx.signal);
   return withStore(ctx, historyFolder(), async (store) => {
     const stored = candidate && { ...candidate, compileArgs: [...candidate.compileArgs] };
     const fresh = newRun(app, params.kind, config, parts, { provider: null, candidate: stored }, place.environment);
@@ -245,7 +245,7 @@ export async function resumeRun(app: AppContext, params: ResumeParams, ctx: Serv
     const config = checkedConfig({ ...found.config, ...limits });
     const parts = taskParts(app, config.task, config.dtype);
     if (options.provider) await checkProvider(options.provider, app.env);
-    const place = await app.openPlace(config.executor === 'bundle' ? 'bundle' : 'local', settings);
+    const place = await app.openPlace(config.executor === 'bundle' ? 'bundle' : 'local', settings, ctx.signal);
     const driven = await store.resume(found, place.environment, isPaid(options.provider));
     if (Object.keys(limits).length > 0) await store.configure(found.id, config);
     const run = await store.find(found.id);

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import envPaths from 'env-paths';
 import { AppFailure } from '../contract/index.ts';
-import { fileFault } from './fault.ts';
+import { fileFault, systemCode } from './fault.ts';
 import { pidExists, startTimeOf } from './proc.ts';
 
 let root: string | null = null;
@@ -46,7 +46,9 @@ export function ensureDir(dir: string): string {
     accessSync(dir, constants.W_OK | constants.X_OK);
     return dir;
   } catch (fault) {
-    const failure = fileFault(fault, dir, 'Making the folder');
+    // On a read-only file system Node's recursive mkdir answers ENOENT.
+    const code = systemCode(fault) === 'ENOENT' ? Object.assign(new Error(String(fault)), { code: 'EROFS' }) : fault;
+    const failure = fileFault(code, dir, 'Making the folder');
     if (failure.error.code !== 'env.not-writable') throw failure;
     throw new AppFailure({ ...failure.error, message: `The folder ${dir} cannot be written.` });
   }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { toAppError } from '../base/fault.ts';
+import { fileFault, toAppError } from '../base/fault.ts';
 import { redact } from '../base/redact.ts';
 import { type AppError, AppFailure, exitCodeOf } from '../contract/index.ts';
 import { createHost } from '../host/index.ts';
@@ -21,8 +21,7 @@ function findRoot(): string {
 }
 
 /** Ctrl-C, or the end of the terminal: cancel now, once; a second time leaves at once. */
-function cancelOnSignal(printer: Printer): AbortSignal {
-  const cancel = new AbortController();
+function cancelOnSignal(cancel: AbortController, printer: Printer): void {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(name, () => {
       if (cancel.signal.aborted) process.exit(exitCodeOf('cancelled'));
@@ -30,16 +29,25 @@ function cancelOnSignal(printer: Printer): AbortSignal {
       printer.note('Cancelling: ending what runs and saving the state (again: leave at once) …');
       cancel.abort();
     });
-  return cancel.signal;
 }
 
-/** Whoever reads our output may stop (`| head`): no reason for a stack trace. */
-function endQuietlyOnClosedPipe(): void {
-  for (const stream of [process.stdout, process.stderr])
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(0);
-      throw error;
-    });
+/**
+ * Whoever reads our output may stop (`| head`), or the disk behind it may be full: what runs is cancelled in order, its state saved.
+ * Gives back the exit code that such a fault calls for; undefined = none.
+ */
+function cancelOnLostOutput(cancel: AbortController, printer: Printer): () => number | undefined {
+  let code: number | undefined;
+  // Nobody is left to be told.
+  process.stderr.on('error', () => {});
+  process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
+    cancel.abort();
+    if (fault.code === 'EPIPE' || code !== undefined) return;
+    const { error } = fileFault(fault, 'standard output', 'Writing');
+    code = exitCodeOf(error.code);
+    process.exitCode = code;
+    printer.error(error);
+  });
+  return () => code;
 }
 
 const description =
@@ -47,11 +55,14 @@ const description =
 
 /** Runs the command line. Sets the exit code; the process ends by itself when everything is closed. */
 export async function main(args: readonly string[] = process.argv.slice(2)): Promise<void> {
-  endQuietlyOnClosedPipe();
   const printer = new Printer(systemStreams());
+  const cancel = new AbortController();
+  cancelOnSignal(cancel, printer);
+  const outputFault = cancelOnLostOutput(cancel, printer);
   const json = beforeDashes(args).includes('--json');
   try {
-    process.exitCode = await run(args, printer, json);
+    const code = await run(args, printer, json, cancel.signal);
+    process.exitCode = outputFault() ?? code;
   } catch (fault) {
     const error = toAppError(fault);
     tell(printer, json, error);
@@ -73,9 +84,8 @@ function workerArgs(args: readonly string[]): readonly string[] | null {
   return args[at] === 'worker' ? [...args.slice(0, at), ...args.slice(at + 1)] : null;
 }
 
-async function run(args: readonly string[], printer: Printer, json: boolean): Promise<number> {
+async function run(args: readonly string[], printer: Printer, json: boolean, signal: AbortSignal): Promise<number> {
   const root = findRoot();
-  const signal = cancelOnSignal(printer);
   const host = createHost({ root });
   const worker = workerArgs(args);
   if (worker)

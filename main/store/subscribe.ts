@@ -55,6 +55,8 @@ export function subscribe(
   };
 
   const settled = tail().finally(stopTransient);
+  // Whoever waits for it sees the fault; before somebody does, it must not end the process.
+  settled.catch(() => {});
   return {
     settled,
     close: async () => {

@@ -21,6 +21,8 @@ export interface ToolSettings {
 export interface DiscoverOptions {
   readonly settings?: ToolSettings;
   readonly machine?: Machine;
+  /** Ends the search, with AppFailure `cancelled`. */
+  readonly signal?: AbortSignal;
   /** Also asks what only `doctor` shows. */
   readonly full?: boolean;
 }
@@ -43,9 +45,9 @@ export interface Discovery {
   readonly failed: readonly { readonly toolkit: Toolkit; readonly proof: Proof & { ok: false } }[];
 }
 
-/** Looks at everything and chooses a toolkit and a GPU that fit each other and the driver. Never throws for what it finds. */
+/** Looks at everything and chooses a toolkit and a GPU that fit each other and the driver. Never throws for what it finds. Throws `cancelled`. */
 export async function discover(options: DiscoverOptions = {}): Promise<Discovery> {
-  const machine = options.machine ?? thisMachine();
+  const machine = options.machine ?? thisMachine(process.env, options.signal);
   const settings = options.settings ?? {};
   const [state, toolkits, compilers, sandbox] = await Promise.all([
     findGpus(machine, options.full),

@@ -3,6 +3,7 @@ import { access, mkdir, open, readdir, readFile, realpath, stat, writeFile } fro
 import { homedir, hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { allowedEnv, cacheDir, removeScratch, run, scratchDir, sha256Hex, writeFileAtomic } from '../base/index.ts';
+import { AppFailure, err } from '../contract/index.ts';
 
 /** What a command answered. */
 export interface Answer {
@@ -67,8 +68,14 @@ const none =
   (): T =>
     value;
 
-/** This computer. `env` can be replaced for tests with fake tools on a PATH of their own. */
-export function thisMachine(env: Readonly<Record<string, string | undefined>> = process.env): Machine {
+/**
+ * This computer. `env` can be replaced for tests with fake tools on a PATH of their own. Once `signal` fires, whatever is being asked is
+ * ended and every question throws AppFailure `cancelled`: an answer that was cut short must not be taken for one, or remembered.
+ */
+export function thisMachine(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+  signal?: AbortSignal,
+): Machine {
   const toolEnv = allowedEnv([], {}, env);
   const factFile = (key: string): string => join(cacheDir(), 'toolchain', `${sha256Hex(key)}.json`);
   return {
@@ -86,7 +93,9 @@ export function thisMachine(env: Readonly<Record<string, string | undefined>> = 
         wallMs: options.wallMs ?? questionMs,
         memoryMiB: null,
         outputBytes: 400_000,
+        signal,
       });
+      if (signal?.aborted) throw new AppFailure(err('cancelled', 'Cancelled while looking at the machine.').error);
       const killed = exit.ended === 'timeout' ? 'time limit' : (exit.ended ?? exit.signal);
       return { exitCode: exit.exitCode, stdout: exit.stdout, stderr: exit.stderr, startError: exit.startError, killed };
     },
@@ -133,7 +142,11 @@ export function thisMachine(env: Readonly<Record<string, string | undefined>> = 
       }
     },
     remember: async (key, value) => {
-      await writeFileAtomic(factFile(key), JSON.stringify(value)).catch(none(undefined)); // only speed is lost
+      try {
+        await writeFileAtomic(factFile(key), JSON.stringify(value));
+      } catch {
+        // Only speed is lost, also where there is no folder to remember in.
+      }
     },
   };
 }

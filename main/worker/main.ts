@@ -21,7 +21,7 @@ process.exitCode = await runWorker(args, {
   // Loaded late: usage and faulty bundles answer at once.
   tools: async (need) => {
     const { resolveTools } = await import('../toolchain/index.ts');
-    const found = await resolveTools({ require: need });
+    const found = await resolveTools({ require: need, signal: cancel.signal });
     if (!found.ok) throw new AppFailure(found.error);
     return found.value;
   },

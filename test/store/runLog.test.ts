@@ -208,6 +208,17 @@ describe('kill -9 in the middle', () => {
 });
 
 describe('subscriptions', () => {
+  it('that loses its history fails for those who wait for it, and ends no process', async () => {
+    const store = await Store.open(tempFolder());
+    const { id } = await store.begin(newRun());
+    const subscription = store.subscribe(id, 0, () => {});
+    await store.close();
+    // Longer than between two looks: an unhandled rejection would fail the test run here.
+    await pause(400);
+    await expect(subscription.settled).rejects.toThrow();
+    await subscription.close();
+  });
+
   it('give snapshot and tail of a run that another process drives, in order and once', async () => {
     const folder = tempFolder();
     const store = await openStore(folder);

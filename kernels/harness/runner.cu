@@ -30,6 +30,7 @@ class Runner {
         {"shim", [this](const Request& r) { return shim(r); }},
         {"load", [this](const Request& r) { return load(r); }},
         {"problem", [this](const Request& r) { return problem(r); }},
+        {"pad", [this](const Request& r) { return pad(r); }},
         {"cupti", [this](const Request& r) { return cupti(r); }},
         {"prepare", [this](const Request& r) { return prepare(r); }},
         {"call", [this](const Request& r) { return call(r); }},
@@ -89,6 +90,15 @@ class Runner {
     Reply reply;
     reply.json.integer("bytes", buffers_.totalBytes());
     return reply;
+  }
+
+  Reply pad(const Request& r) {
+    r.expectArgs(1);
+    needReady();
+    const int64_t bytes = parseInt(r.arg(0));
+    if (bytes < 0) usage("a size cannot be negative");
+    if (bytes > 0) padding_.emplace_back(size_t(bytes));
+    return {};
   }
 
   Reply cupti(const Request& r) {
@@ -236,6 +246,7 @@ class Runner {
   bool ready_ = false, loaded_ = false;
   Shim shim_;
   Arms arms_;
+  std::vector<DeviceMemory> padding_;
   Buffers buffers_;
   std::vector<CallArg> args_;
   Activity activity_;

@@ -40,6 +40,8 @@ function safeLine(line: string, color: boolean): string {
 export class Printer {
   readonly #streams: Streams;
   readonly paint: Paint;
+  /** What is shown comes from a recording. */
+  replays = false;
   #status = '';
 
   constructor(streams: Streams) {

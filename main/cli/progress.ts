@@ -63,9 +63,12 @@ export function eventLine(event: StoredEvent): string | null {
 
 /** Shows events to a person: lines for durable ones, a status line for the rest. */
 export function showEvent(printer: Printer, event: AppEvent): void {
-  if (event.type === 'run') printer.note(`Run ${event.run}: ${event.kind} ${event.task}`);
-  else if (event.type === 'event') {
-    const line = eventLine(event.event);
+  if (event.type === 'run') {
+    printer.note(`Run ${event.run}: ${event.kind} ${event.task}`);
+    printer.replays = event.kind === 'replay' || event.kind === 'demo';
+  } else if (event.type === 'event') {
+    // In a replay every job may differ from the recorded one; the report says so once, at its end.
+    const line = printer.replays && event.event.type === 'changed' ? null : eventLine(event.event);
     if (line !== null) printer.note(line);
     printer.status('');
   } else if (event.type === 'transient') {

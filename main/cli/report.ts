@@ -37,6 +37,19 @@ function roundLines(r: RoundState, paint: Paint): string[] {
   return lines;
 }
 
+/** What differs from before; in a replay, where every job may, the positions that share a reason stand in one line. */
+function changeLines(report: RunReport): string[] {
+  const { changes } = report.state;
+  if (report.kind !== 'replay' && report.kind !== 'demo')
+    return changes.map((c) => `changed (${c.position}): ${printable(c.what)}`);
+  const positions = new Map<string, string[]>();
+  for (const c of changes) {
+    const why = c.what.replace(/^the job ".*?" /, 'the job ');
+    positions.set(why, [...(positions.get(why) ?? []), c.position]);
+  }
+  return [...positions].map(([why, at]) => `changed since it was recorded (${at.join(', ')}): ${printable(why)}`);
+}
+
 /** A run as a person reads it. */
 export function runLines(report: RunReport, paint: Paint): string[] {
   const { state, summary } = report;
@@ -59,7 +72,7 @@ export function runLines(report: RunReport, paint: Paint): string[] {
   for (const round of state.rounds) lines.push(...roundLines(round, paint));
   lines.push('');
   for (const n of state.notices) lines.push(`note (${n.position}): ${printable(n.message)}`);
-  for (const c of state.changes) lines.push(`changed (${c.position}): ${printable(c.what)}`);
+  lines.push(...changeLines(report));
   if (state.usage.replies > 0) lines.push(`used: ${usageText(state.usage)}`);
   if (report.kind === 'optimize' || report.kind === 'replay' || report.kind === 'demo')
     lines.push(bestText(report, paint));

@@ -38,7 +38,7 @@ describe('time', () => {
     expect(timeResultSchema.safeParse(result).error).toBeUndefined();
     expect(result.incidents).toEqual([]);
     expect(result.samples.map((s) => `${s.process} ${s.kind} ${s.quantity} ${s.problem}`)).toEqual(
-      ['0 full', '1 solo', '2 full'].flatMap((p) => ['wrapper', 'span'].flatMap((q) => [`${p} ${q} 0`, `${p} ${q} 1`])),
+      ['0 solo', '1 full', '2 full'].flatMap((p) => ['wrapper', 'span'].flatMap((q) => [`${p} ${q} 0`, `${p} ${q} 1`])),
     );
     for (const set of result.samples) {
       expect(set.blocks).toBe(4);
@@ -75,9 +75,9 @@ describe('time', () => {
     // Each process's lines are one uninterrupted stretch that ends with quit.
     expect(runners.map((t) => t[1]).filter((pid, i, all) => pid !== all[i - 1])).toEqual(pids);
     const loads = pids.map((pid) => runners.filter((t) => t[1] === pid && t[2] === 'load').map((t) => t[3]));
-    expect(loads).toEqual([['O', 'B', 'C'], ['O'], ['O', 'B', 'C']]);
+    expect(loads.map((l) => l.toSorted())).toEqual([['O'], ['B', 'C', 'O'], ['B', 'C', 'O']]);
     const first = runners.filter((t) => t[1] === pids[0]).map((t) => `${t[2]} ${t[3]}`);
-    const before = first.slice(0, first.indexOf('load C'));
+    const before = first;
     expect(before.filter((c) => c.startsWith('call')).every((c) => c === 'call O')).toBe(true);
     expect(before.some((c) => c === 'call O')).toBe(true);
   });
@@ -97,17 +97,17 @@ describe('time', () => {
 
   it('names arm, problem and element of a wrong sample', async () => {
     using at = scratch();
-    fakes(at, fast, { wrongAt: [7] }); // after four calls of origin alone, the third of the pass: the candidate's warm-up
+    fakes(at, fast, { wrongAt: [7] }); // after four calls of origin alone, the third of the pass: a warm-up of the arm drawn third
     const { result } = await session(small(), context(at));
     expect(result.incidents).toEqual([
       {
         kind: 'sampled-wrong',
-        arm: 'C',
+        arm: trace(at).filter((t) => t[0] === 'runner' && t[2] === 'call')[6]?.[3],
         problem: 'a',
         message: expect.stringMatching(/1 of 8 sampled elements of y .*: element 5 is 0, not 1 \(limit 0.000001\)/),
       },
     ]);
-    expect(result.nominated).toBe(false);
+    if (result.incidents[0]?.arm === 'C') expect(result.nominated).toBe(false);
   });
 
   it('has no opinion without a candidate or in a confirming session', async () => {
@@ -264,7 +264,11 @@ function checkTrace(lines: string[][]): void {
   const full = passes.filter((p) => p.includes('C'));
   expect(full).toHaveLength(8);
   for (const arms of full) {
-    expect(arms.slice(0, 3)).toEqual(['O', 'B', 'C']);
-    for (let i = 3; i < arms.length; i += 6) expect(arms.slice(i, i + 6).join('')).toBe('OBCCBO');
+    expect(arms.slice(0, 3).toSorted()).toEqual(['B', 'C', 'O']);
+    for (let i = 3; i < arms.length; i += 6) {
+      const there = arms.slice(i, i + 3);
+      expect(there.toSorted()).toEqual(['B', 'C', 'O']);
+      expect(arms.slice(i + 3, i + 6)).toEqual(there.toReversed());
+    }
   }
 }

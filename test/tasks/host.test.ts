@@ -112,9 +112,12 @@ describe('candidates on the host runner', () => {
       const wrong = result.checks.some((check) => check.outputs.some((output) => output.bad > 0));
       const signs: Record<string, boolean> = {
         'wrong-result': wrong,
-        cheat: ['input-changed', 'threads-left', 'late-activity', 'sampled-wrong', 'no-activity'].some((kind) =>
-          kinds.has(kind),
-        ),
+        // A result kept from an earlier call is right for the first contents and wrong for the later ones.
+        cheat:
+          wrong ||
+          ['input-changed', 'threads-left', 'late-activity', 'sampled-wrong', 'no-activity'].some((kind) =>
+            kinds.has(kind),
+          ),
         'memory-error': kinds.has('guard'),
         'runtime-error': kinds.has('crash') || kinds.has('protocol'),
         timeout: kinds.has('timeout'),

@@ -119,6 +119,11 @@ export class Runner {
     return pipelined(this.ask('prepare', `${seed} ${flush}`, this.limits.setupMs).then(() => undefined));
   }
 
+  /** Takes device memory for the life of the process, so that what is allocated and loaded later lies elsewhere. */
+  async pad(bytes: number): Promise<void> {
+    await this.ask('pad', String(bytes), this.limits.setupMs);
+  }
+
   call(arm: string, quantity: Quantity): Promise<CallReply> {
     return pipelined(this.ask('call', `${arm} ${quantity}`, this.limits.callMs).then(callReply));
   }

@@ -1,4 +1,4 @@
-import { type ArmId, armIds } from '../../contract/index.ts';
+import type { ArmId } from '../../contract/index.ts';
 
 /** One call of a block: which arm, and which of the block's two contents. */
 export interface Slot {
@@ -8,28 +8,28 @@ export interface Slot {
 }
 
 /**
- * Calls of one block, forth and back: O B C · C B O. Contents alternate from call to call, so that every arm sees both contents once
+ * Calls of one block, forth and back over the arms in the order given, O B C · C B O say. The order is drawn anew for every block: with a
+ * fixed one the outer arms would follow themselves, with their code still in the GPU's caches, and the inner one never. Contents alternate from call to call, so that every arm sees both contents once
  * (slots i and 2k-1-i have different parity) and no two calls running, also across blocks with their own contents, see the same.
  */
 export function blockOrder(arms: readonly ArmId[]): Slot[] {
-  const there = [...arms].sort((a, b) => rank(a) - rank(b));
-  const back = [...there].reverse();
-  return [...there, ...back].map((arm, i) => ({
+  return [...arms, ...arms.toReversed()].map((arm, i) => ({
     arm,
-    half: i < there.length ? 0 : 1,
+    half: i < arms.length ? 0 : 1,
     content: (i % 2) as 0 | 1,
   }));
 }
 
-const rank = (arm: ArmId): number => armIds.indexOf(arm);
-
 export type ProcessKind = 'full' | 'solo';
 
-/** Processes one after another, the solo ones spread evenly among the full ones. */
+/**
+ * Processes one after another, the solo ones spread evenly among the full ones, a solo one first: origin's time is taken there, so that no
+ * full process has to load origin before the others.
+ */
 export function processOrder(full: number, solo: number): ProcessKind[] {
   const at = (kind: ProcessKind, count: number) =>
-    Array.from({ length: count }, (_, i) => ({ kind, key: (i + 0.5) / count }));
-  return [...at('full', full), ...at('solo', solo)].sort((a, b) => a.key - b.key).map((p) => p.kind);
+    Array.from({ length: count }, (_, i) => ({ kind, key: (i + (kind === 'solo' ? 0 : 0.5)) / count }));
+  return [...at('solo', solo), ...at('full', full)].sort((a, b) => a.key - b.key).map((p) => p.kind);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { deriveSeed } from '../../base/random.ts';
+import { deriveRoot, deriveSeed, Prng } from '../../base/random.ts';
 import type { ArmId, Problem, SampleSet } from '../../contract/index.ts';
 import { dumpOutputs, outputBytes } from './dumps.ts';
 import { foreignOf } from './foreign.ts';
@@ -78,10 +78,13 @@ function voidSet(room: TimeRoom, set: SampleSet): void {
 function callsOf(room: TimeRoom, pass: Pass, problem: number): TimedCall[] {
   const seedOf = (...labels: (string | number)[]): string =>
     deriveSeed(room.scope.ctx.seed, 'time', pass.process, pass.quantity, problem, ...labels);
-  const calls: TimedCall[] = pass.arms.map((arm, i) => ({ arm, seed: seedOf('warm', i), timed: false }));
-  const order = blockOrder(pass.arms);
+  // Kernels are loaded at their first call: the order of the warm-ups decides where their code lies.
+  const random = new Prng(deriveRoot(room.scope.ctx.seed, 'order', pass.process, pass.quantity, problem));
+  const drawn = (): ArmId[] => random.shuffle([...pass.arms]);
+  const calls: TimedCall[] = drawn().map((arm, i) => ({ arm, seed: seedOf('warm', i), timed: false }));
   for (let block = 0; block < (room.blocks?.[problem] as number); block++)
-    for (const slot of order) calls.push({ arm: slot.arm, seed: seedOf(block, slot.content), timed: true });
+    for (const slot of blockOrder(drawn()))
+      calls.push({ arm: slot.arm, seed: seedOf(block, slot.content), timed: true });
   return calls;
 }
 

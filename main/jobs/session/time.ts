@@ -129,7 +129,7 @@ async function runProcess(room: TimeRoom, index: number, kind: ProcessKind): Pro
     out.gpu ??= runner.gpu;
     room.where = {};
     if (runner.gpu && !out.peaks && (kind === 'solo' || plan.soloProcesses === 0)) out.peaks = await runner.peaks();
-    await loadArms(room, runner, kind);
+    await loadArms(room, runner, index, kind);
     await room.judge.drain();
     await runPasses(room, runner, index, kind);
     await runner.quit();
@@ -139,17 +139,26 @@ async function runProcess(room: TimeRoom, index: number, kind: ProcessKind): Pro
   room.judgeDumps();
 }
 
-/** Origin first; before anything else is loaded, its time fixes the number of blocks. */
-async function loadArms(room: TimeRoom, runner: Runner, kind: ProcessKind): Promise<void> {
-  const [origin, ...others] = [...room.plan.arms].sort((a, b) => Number(b.id === 'O') - Number(a.id === 'O'));
+/** Most memory taken to shift where code and buffers come to lie, bytes. */
+const MOST_PADDING = 64 << 20;
+
+/**
+ * Before any candidate is loaded, origin's time fixes the number of blocks. Where code and buffers lie in memory changes times by up to
+ * some thousandths (seen on an H200: the same source against itself, 0.04 % to one side in every process of one layout), so each process
+ * draws its layout: an allocation of random size first, the arms in random order. What layout does is then between processes, where the
+ * intervals look for it.
+ */
+async function loadArms(room: TimeRoom, runner: Runner, index: number, kind: ProcessKind): Promise<void> {
+  const origin = room.plan.arms.find((arm) => arm.id === 'O');
   if (!origin) return;
-  room.where = { arm: origin.id };
-  await runner.load(origin);
-  if (!room.blocks) await calibrate(room, runner, origin.id);
-  if (kind === 'solo') return;
-  for (const arm of others) {
+  const random = new Prng(deriveRoot(room.scope.ctx.seed, 'layout', index));
+  await runner.pad(random.int(0, MOST_PADDING >> 9) * 512);
+  const first = room.blocks ? [] : [origin];
+  const later = kind === 'solo' ? [origin] : random.shuffle([...room.plan.arms]);
+  for (const arm of [...first, ...later.filter((a) => !first.includes(a))]) {
     room.where = { arm: arm.id };
     await runner.load(arm);
+    if (!room.blocks) await calibrate(room, runner, origin.id);
   }
 }
 

@@ -30,10 +30,41 @@ interface Wire {
 
 const passed = ['authorization', 'content-type', 'accept', 'user-agent'];
 const longestAnswer = 4_000_000;
+/** Of a whole response, bytes: sent token by token, an answer takes some hundred times its own length. */
+const longestResponse = 64 * 1024 * 1024;
+/** Of one line of a stream, bytes: what waits for its end is copied again with every piece that comes. */
+const longestLine = 8 * 1024 * 1024;
+const longestError = 65_536;
 
-/** Error texts are kept short whatever a proxy sends. */
-const errorText = async (response: Response): Promise<string> =>
-  (await response.text().catch(() => '')).slice(0, 65_536);
+/** Error texts are kept short whatever a proxy sends, and not waited for beyond that. */
+async function errorText(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    for await (const bytes of response.body ?? []) {
+      text += decoder.decode(bytes, { stream: true });
+      if (text.length >= longestError) break;
+    }
+  } catch {
+    // What came before it broke is better than nothing.
+  }
+  return text.slice(0, longestError);
+}
+
+/** Counts what comes: every byte is a sign of life (servers send comments while a model thinks), too many are no answer. */
+function metered(response: Response, alive: () => void): Response {
+  if (response.body === null) return response;
+  let total = 0;
+  const meter = new TransformStream<Uint8Array, Uint8Array>({
+    transform(bytes, controller) {
+      alive();
+      total += bytes.length;
+      if (total > longestResponse) controller.error(new Error('the answer never ends'));
+      else controller.enqueue(bytes);
+    },
+  });
+  return new Response(response.body.pipeThrough(meter), { status: response.status, headers: response.headers });
+}
 
 /** A whole JSON answer to a streaming request becomes a stream of one chunk. */
 async function asStream(response: Response): Promise<Response> {
@@ -47,18 +78,22 @@ function watched(response: Response, wire: Wire): Response {
   if (response.body === null) return response;
   const decoder = new TextDecoder();
   let tail = '';
+  let line = 0;
   const watch = new TransformStream<Uint8Array, Uint8Array>({
     transform(bytes, controller) {
       tail = (tail + decoder.decode(bytes, { stream: true })).slice(-64 - bytes.length);
       if (tail.includes('[DONE]')) wire.done = true;
-      controller.enqueue(bytes);
+      const newline = bytes.lastIndexOf(10);
+      line = newline < 0 ? line + bytes.length : bytes.length - newline - 1;
+      if (line > longestLine) controller.error(new Error('a line of the answer never ends'));
+      else controller.enqueue(bytes);
     },
   });
   return new Response(response.body.pipeThrough(watch), { status: response.status, headers: response.headers });
 }
 
 /** fetch for the SDK: only the headers that are needed (no telemetry, nothing from the environment), no redirects. */
-function wireFetch(wire: Wire) {
+function wireFetch(wire: Wire, alive: () => void) {
   return async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const all = new Headers(init?.headers);
     const headers = new Headers();
@@ -74,9 +109,16 @@ function wireFetch(wire: Wire) {
       return new Response(body === '' ? '{}' : body, { status: Math.max(400, response.status) });
     }
     const type = response.headers.get('content-type') ?? '';
-    if (!type.includes('application/json')) return watched(response, wire);
+    if (type.includes('text/html')) {
+      // A start page or a login: the address is wrong, whatever the status says.
+      wire.refusal = { status: 404, body: 'The server answered with a web page.', headers: new Headers() };
+      await response.body?.cancel();
+      return new Response('{}', { status: 404 });
+    }
+    const body = metered(response, alive);
+    if (!type.includes('application/json')) return watched(body, wire);
     wire.done = true;
-    return asStream(response);
+    return asStream(body);
   };
 }
 
@@ -143,7 +185,7 @@ export async function exchange(input: ExchangeInput): Promise<Exchanged> {
     timeout: 24 * 3_600_000,
     logLevel: 'off',
     defaultHeaders: input.key === null ? { Authorization: null } : {},
-    fetch: wireFetch(wire),
+    fetch: wireFetch(wire, alive),
   });
   const silence = () => `no data for ${Math.round(input.idleMs / 1000)} s`;
   try {

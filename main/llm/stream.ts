@@ -22,7 +22,14 @@ export const emptyAnswer = (): Assembled => ({
 const record = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 const count = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : null;
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+
+/** Some servers send a list of parts, of which the thinking is not the answer. */
+const textOf = (content: unknown): string => {
+  if (typeof content === 'string') return content;
+  const parts = Array.isArray(content) ? content.map(record) : [];
+  return parts.map((part) => (part.type === 'text' && typeof part.text === 'string' ? part.text : '')).join('');
+};
 
 /**
  * Takes one chunk in; gives back the new text. Tolerates what gateways send: null, no `choices`, empty `choices`,
@@ -43,7 +50,7 @@ export function takeChunk(answer: Assembled, chunk: unknown): string {
   const delta = record(choice.delta ?? choice.message);
   const thought = delta.reasoning_content ?? delta.reasoning;
   if (typeof thought === 'string') answer.reasoning += thought;
-  const text = typeof delta.content === 'string' ? delta.content : '';
+  const text = textOf(delta.content);
   answer.text += text;
   const finish = choice.finish_reason;
   if (typeof finish === 'string' && finish !== '') {

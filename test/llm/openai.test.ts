@@ -444,6 +444,64 @@ describe('broken connections', () => {
   });
 });
 
+describe('rude servers', () => {
+  const pour =
+    (status: number, type: string, text: string): Handler =>
+    (response) => {
+      response.writeHead(status, { 'content-type': type });
+      const more = (): void => {
+        while (!response.destroyed && response.write(text));
+        response.once('drain', more);
+      };
+      more();
+    };
+
+  it.each([
+    ['an error text', 500, 'text/plain', 'x'.repeat(65_536)],
+    ['a line', 200, 'text/event-stream', 'x'.repeat(65_536)],
+    ['a stream of nothing', 200, 'text/event-stream', `: ${'x'.repeat(60_000)}\n\n`],
+    ['one JSON object', 200, 'application/json', ' '.repeat(65_536)],
+  ])('%s that never ends is an error, at once and in little memory', async (_what, status, type, text) => {
+    const { ask } = await setUp([pour(status, type, text)], { backoffMs: 1 });
+    expect(await ask()).toMatchObject({ ok: false, error: { code: 'provider.unreachable' } });
+  });
+
+  it('comments while the model thinks are signs of life', async () => {
+    const thinking: Handler = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      let n = 0;
+      const timer = setInterval(() => {
+        if (++n < 10) return void response.write(': keep-alive\n\n');
+        clearInterval(timer);
+        response.end(`data: ${JSON.stringify(chunk('late'))}\n\ndata: [DONE]\n\n`);
+      }, 100);
+    };
+    const { ask } = await setUp([thinking], { idleMs: 500 });
+    expect((await ask()).ok).toBe(true);
+  });
+
+  it('a web page names the address as the fault', async () => {
+    const page: Handler = (response) => {
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
+      response.end('<html>Open WebUI</html>');
+    };
+    const { ask, server } = await setUp([page]);
+    const remedy = expect.stringContaining('/v1');
+    expect(await ask()).toMatchObject({ ok: false, error: { code: 'provider.refused', remedy } });
+    expect(server.seen.length).toBe(1);
+  });
+
+  it('content as a list of parts, and a count that cannot be', async () => {
+    const parts = [
+      { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
+      { type: 'text', text: 'code' },
+    ];
+    const { reply } = await setUp([stream([{ choices: [{ delta: { content: parts } }] }, end(), usage(1e308, -1)])]);
+    const got = await reply();
+    expect([got.text, got.usage]).toEqual(['code', { promptTokens: null, completionTokens: null }]);
+  });
+});
+
 describe('keys and addresses', () => {
   it('a server that quotes the key does not get it into an error', async () => {
     const t = await setUp([refuse(401, error(`Incorrect API key provided: ${key}`))]);

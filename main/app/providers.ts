@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import { configDir } from '../base/paths.ts';
 import { AppFailure, type ChatProvider, err, unwrap } from '../contract/index.ts';
 import {
   checkAddress,
+  costOf,
   isLoopback,
   keyReferenceSchema,
   loadPrices,
@@ -88,13 +90,31 @@ export const disclosure = (host: string, choice: ProviderChoice): string =>
 const key = (choice: ProviderChoice, env: NodeJS.ProcessEnv) => () =>
   readKey(choice.keyEnv === null ? { none: true } : { env: choice.keyEnv }, env);
 
+const pricesFile = (): string => join(configDir(), 'prices.json');
+
+/** A limit on money that nothing could ever reach is refused. Throws AppFailure `usage`; `format.*`, `input.file` of the price table. */
+export async function checkMoneyLimit(choice: ProviderChoice, maxUsd: number | null): Promise<void> {
+  if (maxUsd === null) return;
+  const refuse = (why: string, remedy: string): never => {
+    throw new AppFailure(err('usage', `--max-usd cannot be kept: ${why}`, { remedy }).error);
+  };
+  if (choice.baseUrl === null) return refuse('what a person brings has no known price.', 'Leave it out.');
+  const prices = unwrap(await loadPrices(pricesFile()));
+  const { hostname } = new URL(choice.baseUrl);
+  if (costOf(prices, hostname, choice.model, { promptTokens: 0, completionTokens: 0 }) === null)
+    refuse(
+      `the price of ${choice.model} at ${hostname} is not known.`,
+      `Enter it in ${pricesFile()} (README, "Prices"), or limit --max-tokens.`,
+    );
+}
+
 /** `dir`: the run's folder for prompts and answers of the manual provider. */
 export async function makeProvider(
   choice: ProviderChoice,
-  parts: { root: string; dir: string; env: NodeJS.ProcessEnv },
+  parts: { dir: string; env: NodeJS.ProcessEnv },
 ): Promise<ChatProvider> {
   if (choice.baseUrl === null) return manualProvider({ dir: parts.dir });
-  const prices = unwrap(await loadPrices(join(parts.root, 'prompts', 'prices.json')));
+  const prices = unwrap(await loadPrices(pricesFile()));
   return openAiProvider({
     baseUrl: choice.baseUrl,
     model: choice.model,

@@ -21,6 +21,7 @@ import { type Candidate, driveEvaluation, driveLoop } from './drive.ts';
 import type { EvaluationReport, RunReport, ServiceContext } from './events.ts';
 import type { RunPlace } from './machine.ts';
 import {
+  checkMoneyLimit,
   checkProvider,
   chooseProvider,
   disclosure,
@@ -126,6 +127,7 @@ export async function optimizeTask(app: AppContext, params: OptimizeParams, ctx:
   const settings = await settingsOf();
   const parts = taskParts(app, params.task, params.dtype);
   const provider = chooseProvider({ ...params, localOnly: params.localOnly ?? settings.localOnly });
+  await checkMoneyLimit(provider, params.maxUsd ?? null);
   const contextTokens = params.contextTokens ?? (await checkProvider(provider, app.env)) ?? undefined;
   const source = params.startFrom === undefined ? undefined : await readSource(params.startFrom, ctx);
   const { task, dtype, executor } = params;
@@ -154,7 +156,7 @@ export async function optimizeTask(app: AppContext, params: OptimizeParams, ctx:
     const fresh = newRun(app, 'optimize', config, parts, { provider, candidate: null }, place.environment);
     const driven = await store.begin(fresh);
     const run = await store.find(driven.id);
-    const model = await makeProvider(provider, { root: app.root, dir: chatFolder(store, run.id), env: app.env });
+    const model = await makeProvider(provider, { dir: chatFolder(store, run.id), env: app.env });
     const jobs = place.executor(placeOf(app, store, run.id));
     return driveLoop({ app, store, driven, run, parts, executor: jobs, ctx, after: 0, measures: true }, model);
   });
@@ -244,7 +246,10 @@ export async function resumeRun(app: AppContext, params: ResumeParams, ctx: Serv
     );
     const config = checkedConfig({ ...found.config, ...limits });
     const parts = taskParts(app, config.task, config.dtype);
-    if (options.provider) await checkProvider(options.provider, app.env);
+    if (options.provider) {
+      await checkMoneyLimit(options.provider, config.maxUsd);
+      await checkProvider(options.provider, app.env);
+    }
     const place = await app.openPlace(config.executor === 'bundle' ? 'bundle' : 'local', settings, ctx.signal);
     const driven = await store.resume(found, place.environment, isPaid(options.provider));
     if (Object.keys(limits).length > 0) await store.configure(found.id, config);
@@ -256,7 +261,7 @@ export async function resumeRun(app: AppContext, params: ResumeParams, ctx: Serv
     if (!options.provider)
       throw new AppFailure(err('internal', `Run ${run.id} does not say where its answers come from.`).error);
     const dir = chatFolder(store, run.id);
-    return driveLoop(drive, await makeProvider(options.provider, { root: app.root, dir, env: app.env }));
+    return driveLoop(drive, await makeProvider(options.provider, { dir, env: app.env }));
   });
 }
 

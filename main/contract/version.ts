@@ -10,6 +10,7 @@ export const FORMAT = {
   recording: 1,
   history: 1,
   settings: 1,
+  prices: 1,
 } as const;
 
 export type FormatName = keyof typeof FORMAT;

@@ -1,12 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { err, ok, type Result, type Usage } from '../contract/index.ts';
+import { systemCode } from '../base/fault.ts';
+import { err, FORMAT, ok, type Result, type Usage } from '../contract/index.ts';
 
-/** prompts/prices.json: US dollars per million tokens. */
+/**
+ * A user's price table: `prices.json` in the config folder, US dollars per million tokens. None is shipped: list prices change and
+ * contracts differ, so every entry names where its figures come from and when that was read.
+ */
 export const priceTableSchema = z.object({
-  version: z.literal(1),
-  note: z.string().optional(),
-  asOf: z.string(),
+  version: z.number().int(),
   models: z.array(
     z.object({
       model: z.string().min(1),
@@ -14,31 +16,45 @@ export const priceTableSchema = z.object({
       address: z.string().optional(),
       input: z.number().nonnegative(),
       output: z.number().nonnegative(),
+      /** Where the price can be checked: the address of the provider's price list, or the contract. */
+      source: z.string().min(1),
+      /** Day on which it was read there. */
+      asOf: z.iso.date(),
     }),
   ),
 });
 export type PriceTable = z.infer<typeof priceTableSchema>;
 
-export const noPrices: PriceTable = { version: 1, asOf: '', models: [] };
+export const noPrices: PriceTable = { version: FORMAT.prices, models: [] };
 
-/** Reads a price table. Errors: `input.file`, `format.invalid`. */
+/** Reads a price table; no file = no prices known. Errors: `input.file`, `format.invalid`, `format.newer`. */
 export async function loadPrices(path: string): Promise<Result<PriceTable>> {
+  const remedy = 'Correct it (README, "Prices"), or delete it: costs are then unknown.';
   let text: string;
   try {
     text = await readFile(path, 'utf8');
   } catch (fault) {
-    return err('input.file', `The price table ${path} cannot be read.`, { detail: String(fault) });
+    if (systemCode(fault) === 'ENOENT') return ok(noPrices);
+    return err('input.file', `The price table ${path} cannot be read.`, { remedy, detail: String(fault) });
   }
+  let data: unknown;
   try {
-    const parsed = priceTableSchema.safeParse(JSON.parse(text));
-    if (parsed.success) return ok(parsed.data);
-    return err('format.invalid', `The price table ${path} is not usable.`, { detail: z.prettifyError(parsed.error) });
+    data = JSON.parse(text);
   } catch (fault) {
-    return err('format.invalid', `The price table ${path} is no JSON.`, { detail: String(fault) });
+    return err('format.invalid', `The price table ${path} is no JSON.`, { remedy, detail: String(fault) });
   }
+  const version = (data as { version?: unknown } | null)?.version;
+  if (typeof version === 'number' && version > FORMAT.prices)
+    return err('format.newer', `The price table ${path} has format ${version}; this program knows ${FORMAT.prices}.`, {
+      remedy: 'Use a newer CUDAMaster.',
+    });
+  const parsed = priceTableSchema.safeParse(data);
+  if (parsed.success) return ok(parsed.data);
+  const detail = z.prettifyError(parsed.error);
+  return err('format.invalid', `The price table ${path} is not usable.`, { remedy, detail });
 }
 
-/** A dated snapshot costs what its model costs: "o4-mini-2025-04-16" is "o4-mini". */
+/** A dated snapshot costs what its model costs: "some-model-2025-04-16" is "some-model". */
 const names = (entry: string, model: string): boolean =>
   model === entry || (model.startsWith(`${entry}-`) && /^\d{4}-?\d{2}-?\d{2}$/.test(model.slice(entry.length + 1)));
 

@@ -173,6 +173,9 @@ describe('errors', () => {
       [['replay', bad], 2, 'format.newer'],
       [['resume', 'nothing'], 7, 'store.not-found'],
       [['optimize', 'dot_product', '--provider', 'openai', '--model', 'm', '--local-only'], 5, 'provider.local-only'],
+      // A limit on money that nothing could reach: no price is known.
+      [['optimize', 'dot_product', '--provider', 'ollama', '--model', 'm', '--max-usd', '1'], 2, 'usage'],
+      [['optimize', 'dot_product', '--provider', 'manual', '--max-usd', '1'], 2, 'usage'],
     ];
     for (const [args, code, name] of cases) {
       const ran = await cli(home, ...args, '--json');
@@ -261,7 +264,7 @@ describe('a run carried by hand', () => {
     expect(shown.lines).toEqual([summary]);
     const text = await cli(home, 'show', 'last');
     expect(text.out).toMatch(/P = 1\.5\d\d× \[/);
-    expect(text.out).toMatch(/N=65536 .*ms \[/);
+    expect(text.out).toMatch(/N=1048576 .*ms \[/);
     expect(statSync(/(\S+best\.cu)/.exec(text.out)?.[1] ?? '').size).toBeGreaterThan(100);
     const again = await cli(home, 'resume', run, '--json');
     expect([again.code, again.last]).toEqual([0, summary]);

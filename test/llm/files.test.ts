@@ -150,27 +150,36 @@ describe('recording provider', () => {
 });
 
 describe('prices', () => {
-  const path = join(import.meta.dirname, '../../prompts/prices.json');
-  it('the table that comes with the program is readable and finds dated names', async () => {
-    const table = unwrap(await loadPrices(path));
+  const entry = { input: 1, output: 4, source: 'https://api.example.com/prices', asOf: '2026-01-31' };
+  const written = async (models: unknown, version = 1): Promise<string> => {
+    const path = join(await folder(), 'prices.json');
+    await writeFile(path, JSON.stringify({ version, models }));
+    return path;
+  };
+  it('are looked up by name, dated name and host; what is not listed is unknown', async () => {
+    const models = [
+      { ...entry, model: 'm-mini', address: 'api.example.com' },
+      { ...entry, model: 'm', input: 2 },
+    ];
+    const table = unwrap(await loadPrices(await written(models)));
     const used = { promptTokens: 1_000_000, completionTokens: 0 };
-    const entry = table.models.find((m) => m.model === 'o4-mini');
-    expect(entry).toBeDefined();
-    expect(costOf(table, 'api.openai.com', 'o4-mini-2025-04-16', used)).toBeCloseTo(entry?.input ?? -1);
-    expect(costOf(table, 'api.openai.com', 'o4-mini-high', used)).toBeNull();
-    expect(costOf(table, 'api.openai.com', 'gpt-5-mini', used)).not.toBe(
-      costOf(table, 'api.openai.com', 'gpt-5', used),
-    );
-    expect(costOf(table, 'localhost', 'o4-mini', used)).toBeNull();
-    expect(costOf(table, 'api.openai.com', 'o4-mini', { promptTokens: 1, completionTokens: null })).toBeNull();
+    expect(costOf(table, 'api.example.com', 'm-mini-2025-04-16', used)).toBe(1);
+    expect(costOf(table, 'localhost', 'm', used)).toBe(2);
+    expect(costOf(table, 'api.example.com', 'm-mini-high', used)).toBeNull();
+    expect(costOf(table, 'localhost', 'm-mini', used)).toBeNull();
+    expect(costOf(table, 'localhost', 'm', { promptTokens: 1, completionTokens: null })).toBeNull();
   });
-  it('a broken table is refused by name', async () => {
-    const dir = await folder();
-    await writeFile(
-      join(dir, 'p.json'),
-      '{"version": 1, "asOf": "x", "models": [{"model": "m", "input": -1, "output": 0}]}',
-    );
-    expect(await loadPrices(join(dir, 'p.json'))).toMatchObject({ ok: false, error: { code: 'format.invalid' } });
-    expect(await loadPrices(join(dir, 'none.json'))).toMatchObject({ ok: false, error: { code: 'input.file' } });
+  it('without a file nothing is known; none is shipped', async () => {
+    expect(unwrap(await loadPrices(join(await folder(), 'none.json'))).models).toEqual([]);
+  });
+  it('an entry without a source and its day, and a broken or newer table, are refused by name', async () => {
+    const { source: _, ...unsourced } = entry;
+    for (const model of [unsourced, { ...entry, asOf: 'last year' }, { ...entry, input: -1 }])
+      expect(await loadPrices(await written([{ ...model, model: 'm' }]))).toMatchObject({
+        ok: false,
+        error: { code: 'format.invalid', remedy: expect.stringContaining('README') },
+      });
+    expect(await loadPrices(await written([], 2))).toMatchObject({ ok: false, error: { code: 'format.newer' } });
+    expect(await loadPrices(await folder())).toMatchObject({ ok: false, error: { code: 'input.file' } });
   });
 });

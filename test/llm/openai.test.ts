@@ -141,13 +141,10 @@ describe('streaming', () => {
     expect(await t.reply()).toMatchObject({ text: 'whole\nthing', usage: { promptTokens: 3, completionTokens: 2 } });
   });
   it('prices: per model and host, dated names too, unknown stays unknown', async () => {
-    const prices = {
-      version: 1 as const,
-      asOf: 't',
-      models: [{ model: 'test-model', address: '127.0.0.1', input: 1, output: 10 }],
-    };
+    const entry = { model: 'test-model', input: 1, output: 10, source: 'a test', asOf: '2026-01-31' };
+    const prices = { version: 1, models: [{ ...entry, address: '127.0.0.1' }] };
     expect((await (await setUp([answer()], { prices })).reply()).costUsd).toBeCloseTo((100 * 1 + 10 * 10) / 1e6);
-    const elsewhere = { ...prices, models: [{ model: 'test-model', address: 'api.x.com', input: 1, output: 10 }] };
+    const elsewhere = { ...prices, models: [{ ...entry, address: 'api.x.com' }] };
     expect((await (await setUp([answer()], { prices: elsewhere })).reply()).costUsd).toBeNull();
     expect((await (await setUp([stream([chunk('a'), end()])], { prices })).reply()).costUsd).toBeNull();
   });

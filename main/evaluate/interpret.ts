@@ -78,7 +78,7 @@ function tooHeavy(step: StepResult): Finding {
   return { outcome, reason, digest: `${reason}\nUse fewer template instances and less unrolling.` };
 }
 
-/** A session that has no (whole) result. `late`: limits that only the candidate can have exceeded. */
+/** A session that has no (whole) result. */
 function statusFinding(step: StepResult): Finding | null {
   if (step.status === 'ok') return null;
   if (step.status === 'timeout')
@@ -201,14 +201,15 @@ function profileOf(input: EvaluationInput, steps: Steps): Profile | null {
   if (session === null || session.step.status === 'skipped') return null;
   const { plan, step, result } = session;
   const at = { problem: plan.problem.id, ncuVersion: result?.ncuVersion ?? null };
-  if (result === null || (step.status !== 'ok' && result.rawCsv === ''))
+  if (result === null)
     return noProfile(step.reason?.message ?? `the profile step ended with "${step.status}"`, step.reason?.remedy, at);
   const time =
     steps.session(stepIds.confirm, 'time')?.result ?? steps.session(stepIds.nominate, 'time')?.result ?? null;
   const { problems, weights } = scoredProblems(input);
   const index = profiledProblem(problems, weights);
   const activities = time?.activities.filter((a) => a.arm === subjectArm(input) && a.problem === index) ?? null;
-  const profile = interpretProfile(result, { problem: plan.problem.id, activities });
+  const fault = step.status === 'ok' ? undefined : step.reason;
+  const profile = interpretProfile(result, { problem: plan.problem.id, activities, fault });
   return input.profile === 'full' && profile.verdict !== null
     ? { ...profile, filtered: fullView(profile.launches, profile.verdict) }
     : profile;

@@ -1,5 +1,4 @@
 import type { Profile, ProfileResult, TimeResult } from '../contract/index.ts';
-import { faultIn } from './faults.ts';
 import { kernelBaseName } from './kernel-name.ts';
 import { parseRaw } from './parse-raw.ts';
 import { evidenceView, filteredView, PAPER_THRESHOLDS, type Thresholds, verdict } from './table2.ts';
@@ -11,6 +10,8 @@ export interface ProfileContext {
   readonly problem: string;
   /** CUPTI's activities of the profiled arm and problem, from the time session; null = not timed, nothing to compare with. */
   readonly activities: readonly Activity[] | null;
+  /** Why ncu could not profile, as the profile step told it (main/jobs/session/classify-ncu.ts); absent: it told nothing. */
+  readonly fault?: { readonly message: string; readonly remedy?: string };
   readonly thresholds?: Thresholds;
 }
 
@@ -38,11 +39,9 @@ export function noProfile(
  */
 export function interpretProfile(result: ProfileResult, context: ProfileContext): Profile {
   const parsed = parseRaw(result.rawCsv);
-  const text = `${result.log}\n${parsed.messages.join('\n')}`;
   const at = { problem: context.problem, ncuVersion: result.ncuVersion };
   if (parsed.launches.length === 0) {
-    const fault = faultIn(`${text}\n${result.incidents.map((i) => i.message).join('\n')}`);
-    if (fault !== null) return noProfile(fault.reason, fault.remedy, at);
+    if (context.fault) return noProfile(context.fault.message, context.fault.remedy, at);
     const exit = result.exitCode === null ? 'did not end by itself' : `ended with code ${result.exitCode}`;
     const incident = result.incidents[0]?.message;
     return noProfile(

@@ -161,20 +161,14 @@ describe('ProfileResult → Profile', () => {
     expect(profile.launches).toHaveLength(1);
   });
 
-  test.each([
-    [
-      '==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters',
-      'ERR_NVGPUCTRPERM',
-    ],
-    ['==ERROR== Profiling failed because a driver resource was unavailable. Ensure that no other tool', 'another tool'],
-    ['==ERROR== Cuda driver is not compatible with Nsight Compute.', 'does not fit the driver'],
-    ['==WARNING== No kernels were profiled.', 'saw no kernel'],
-    ['==ERROR== Failed to find metric foo__bar', 'requested metric'],
-  ])('unavailable whatever the exit code: %s', (line, want) => {
-    const profile = interpretProfile(result({ rawCsv: `${line}\n`, exitCode: 0 }), context(null));
-    expect(profile).toMatchObject({ status: 'unavailable', verdict: null, launches: [] });
-    expect(profile.reason).toContain(want);
-    expect(profile.remedy).toBeTruthy();
+  test("unavailable, whatever the exit code: the step's own reason is passed on", () => {
+    const fault = { message: 'This user may not read the GPU performance counters.', remedy: 'Ask for them.' };
+    const profile = interpretProfile(result({ rawCsv: '==ERROR== ERR_NVGPUCTRPERM\n', exitCode: 0 }), {
+      ...context(null),
+      fault,
+    });
+    expect(profile).toMatchObject({ status: 'unavailable', verdict: null, launches: [], reason: fault.message });
+    expect(profile.remedy).toBe(fault.remedy);
   });
 
   test('a warning does not void rows that are there', () => {

@@ -105,6 +105,7 @@ describe('profile', () => {
       '==WARNING== Backing up device memory in system memory. Kernel replay might be slow.\n==ERROR== Unhandled C++ exception: bad allocation',
       'env.ncu-memory',
     ],
+    ['==ERROR== Failed to find metric foo__bar', 'env.ncu-incompatible'],
     ['==ERROR== The flux capacitor is missing', 'env.ncu-failed'],
   ])('%s', async (log, code) => {
     using at = scratch();

@@ -12,14 +12,14 @@ const faults: ReadonlyArray<{
   readonly remedy: string;
 }> = [
   {
-    pattern: /ERR_NVGPUCTRPERM|INSUFFICIENT_PRIVILEGE|permission to access NVIDIA GPU Performance Counters/i,
+    pattern: /ERR_NVGPUCTRPERM|Insufficient_?Privilege|permission to access NVIDIA GPU Performance Counters/i,
     code: 'env.ncu-permission',
     message: 'This user may not read the GPU performance counters.',
     remedy:
       'Linux: set the driver option NVreg_RestrictProfilingToAdminUsers=0 (a file in /etc/modprobe.d, then reload the driver), or give the container CAP_SYS_ADMIN. Windows and WSL2: allow counters for all users in the developer settings of the NVIDIA Control Panel. Timing works without.',
   },
   {
-    pattern: /driver resource was unavailable|no other tool \(like DCGM\)/i,
+    pattern: /driver resource was unavailable|no other tool \(like DCGM\)|concurrently collecting profiling data/i,
     code: 'env.ncu-busy',
     message: 'Another tool holds the GPU performance counters.',
     remedy:
@@ -30,6 +30,12 @@ const faults: ReadonlyArray<{
     code: 'env.ncu-lock',
     message: 'ncu could not make its lock file.',
     remedy: 'Check that the scratch folder (CUDAMASTER_HOME) is writable and its disk not full.',
+  },
+  {
+    pattern: /Failed to find metric|metric\S* .*(does not exist|not (found|supported))/i,
+    code: 'env.ncu-incompatible',
+    message: 'This ncu or GPU does not know a requested metric.',
+    remedy: 'Update Nsight Compute; the metric ids asked for are those of ncu 2025.',
   },
   {
     pattern:

@@ -1,17 +1,15 @@
 import { join } from 'node:path';
 import { loadPrompts } from '../agents/index.ts';
+import { type ChatProvider, type Evaluation, type Executor, err, unwrap } from '../contract/index.ts';
 import {
-  AppFailure,
-  type ChatProvider,
-  type Evaluation,
-  type Executor,
-  err,
-  isValidOutcome,
-  unwrap,
-} from '../contract/index.ts';
-import { type LoopDeps, optimize } from '../optimizer/index.ts';
-import { Steps } from '../optimizer/steps.ts';
-import { toStop } from '../optimizer/stop.ts';
+  type LoopConfig,
+  type LoopDeps,
+  labelOf,
+  measureBaseline,
+  optimize,
+  Steps,
+  toStop,
+} from '../optimizer/index.ts';
 import type { DrivenRun, RunLogStore, RunRecord, Store } from '../store/index.ts';
 import { type AppContext, evaluatorOf, loopConfig, runFolder, type TaskParts } from './context.ts';
 import type { EvaluationReport, RunReport, ServiceContext } from './events.ts';
@@ -130,7 +128,7 @@ async function noteOtherSources(drive: Drive): Promise<void> {
   });
 }
 
-/** A source to be evaluated or profiled once. null: the origin. */
+/** A source to be evaluated or profiled once. */
 export interface Candidate {
   readonly label: string;
   readonly source: string;
@@ -158,38 +156,18 @@ export async function driveEvaluation(drive: Drive, candidate: Candidate | null)
         originSource: origin.source,
         programVersion,
       });
-      if (candidate) await evaluateCandidate(steps, run.task, run.dtype, candidate);
-      else await evaluateOrigin(steps, run.task, run.dtype);
+      if (candidate) await evaluateCandidate(steps, config, candidate);
+      else await measureBaseline(config, steps);
       await steps.event('run-ended.done', { type: 'run-ended', status: 'done', error: null });
     } catch (fault) {
-      const { status, error, waiting } = toStop(fault);
-      if (status === 'parked' && waiting)
-        await steps.event(`parked.${steps.drive}`, {
-          type: 'parked',
-          waitingFor: waiting.for,
-          path: waiting.path,
-          how: waiting.how,
-        });
-      else await steps.event(`run-ended.${status}.${steps.drive}`, { type: 'run-ended', status, error });
+      await steps.stopped(toStop(fault));
     }
   });
   const attempt = report.state.rounds[0]?.attempts[0];
   return { ...report, evaluation: attempt?.evaluation ?? report.state.baseline };
 }
 
-async function evaluateOrigin(steps: Steps, task: string, dtype: string): Promise<Evaluation> {
-  const label = `${task} ${dtype} r0.baseline`;
-  const evaluation = await steps.evaluate('r0.baseline', { label, candidate: null, best: null, tried: 0, planned: 0 });
-  await steps.event('r0.baseline', { type: 'baseline', evaluation });
-  if (isValidOutcome(evaluation.outcome)) return evaluation;
-  throw new AppFailure(
-    err('input.task', `The original kernel does not pass its own evaluation: ${evaluation.reason}`, {
-      detail: evaluation.digest,
-    }).error,
-  );
-}
-
-async function evaluateCandidate(steps: Steps, task: string, dtype: string, candidate: Candidate): Promise<Evaluation> {
+async function evaluateCandidate(steps: Steps, config: LoopConfig, candidate: Candidate): Promise<Evaluation> {
   const at = { round: 1, attempt: 0 };
   const { label, source, compileArgs } = candidate;
   await steps.event('r1.started', { type: 'round-started', round: 1 });
@@ -197,11 +175,10 @@ async function evaluateCandidate(steps: Steps, task: string, dtype: string, cand
   await steps.event('r1.a0.started', { type: 'attempt-started', ...at });
   await steps.event('r1.a0.source', { type: 'source', ...at, source, compileArgs: [...compileArgs] });
   const evaluation = await steps.evaluate('r1.a0.eval', {
-    label: `${task} ${dtype} r1.a0`,
+    label: labelOf(config, 'r1.a0'),
     candidate: { source, compileArgs },
     best: null,
     tried: 1,
-    planned: 1,
   });
   await steps.event('r1.a0.evaluated', { type: 'evaluated', ...at, evaluation });
   await steps.event('r1.ended', {

@@ -28,27 +28,32 @@ export interface EvaluatorBinding {
   readonly screen?: ScreenOptions;
 }
 
-/** What is to be evaluated; the optimizer's port. */
-export interface EvaluatorRequest {
+/** What is to be evaluated. */
+export interface EvaluationRequest {
+  /** Job label, e.g. "dot_product fp32 r1.a0". */
   readonly label: string;
+  /** null: the baseline (origin alone). */
   readonly candidate: Version | null;
+  /** null while the origin is the best version. */
   readonly best: Version | null;
-  /** Candidates evaluated in this run, this one included. */
+  /** How many candidates this run has evaluated, this one included: the level of acceptance is corrected for it. 0 for a baseline. */
   readonly tried: number;
 }
 
-export type Planned =
+/** A job to run, or a candidate that the screen refused before anything was built. */
+export type PlannedEvaluation =
   | { readonly kind: 'job'; readonly bundle: JobBundle }
   | { readonly kind: 'rejected'; readonly evaluation: Evaluation };
 
-export interface BoundEvaluator {
-  plan(request: EvaluatorRequest): Result<Planned>;
-  interpret(request: EvaluatorRequest, bundle: JobBundle, result: JobResult): Evaluation;
+/** What the loop needs of this folder, with task, data type, sizes and origin already bound. */
+export interface Evaluator {
+  plan(request: EvaluationRequest): Result<PlannedEvaluation>;
+  interpret(request: EvaluationRequest, bundle: JobBundle, result: JobResult): Evaluation;
 }
 
 /** Binds task and settings of a run. Both functions are pure, apart from reading the harness's files. */
-export function bindEvaluator(binding: EvaluatorBinding): BoundEvaluator {
-  const inputOf = (request: EvaluatorRequest): EvaluationInput => ({
+export function bindEvaluator(binding: EvaluatorBinding): Evaluator {
+  const inputOf = (request: EvaluationRequest): EvaluationInput => ({
     task: binding.task,
     dtype: binding.dtype,
     candidate: request.candidate,

@@ -6,14 +6,14 @@ import {
   readScheme,
   sharedParts,
 } from '../agents/index.ts';
-import { type AppError, type Evaluation, isValidOutcome } from '../contract/index.ts';
+import type { AppError, Evaluation } from '../contract/index.ts';
 import { type AgentContext, askWhole, badReply, built } from './attempt.ts';
 import { pastScheme } from './history.ts';
-import { measureOrigin, type State } from './measure.ts';
+import { measureBaseline, type State } from './measure.ts';
 import type { Best, LoopConfig, LoopDeps, LoopOutcome, Version } from './ports.ts';
 import { attempts } from './round.ts';
 import { Steps } from './steps.ts';
-import { failed, type Stop, toStop } from './stop.ts';
+import { type Stop, toStop } from './stop.ts';
 
 /**
  * Algorithm 1 of the paper on a history that can be driven any number of times: every external action is a step with a fixed
@@ -38,46 +38,22 @@ export async function optimize(config: LoopConfig, deps: LoopDeps): Promise<Loop
       originSource: config.origin.source,
       programVersion: config.programVersion,
     });
-    await baseline(config, steps, state);
+    // Line 1: the original is the first best version, with P = 1.
+    const evaluation = await measureBaseline(config, steps);
+    state.best = { ...config.origin, round: 0, attempt: 0, evaluation, score: 1 };
     for (let round = 1; round <= config.run.rounds; round++) await oneRound(config, deps, steps, state, round);
     await steps.event('run-ended.done', { type: 'run-ended', status: 'done', error: null });
     return outcome('done', null);
   } catch (fault) {
     const stop = toStop(fault);
     try {
-      await recordStop(steps, stop);
+      await steps.stopped(stop);
     } catch (second) {
       // The history cannot be written: the first cause matters more, if there was one.
       if (stop.error === null) return outcome('failed', toStop(second).error);
     }
     return outcome(stop.status, stop.error, stop);
   }
-}
-
-async function recordStop(steps: Steps, stop: Stop): Promise<void> {
-  if (stop.status === 'parked' && stop.waiting !== null) {
-    const { for: waitingFor, path, how } = stop.waiting;
-    await steps.event(`parked.${steps.drive}`, { type: 'parked', waitingFor, path, how });
-  } else
-    await steps.event(`run-ended.${stop.status}.${steps.drive}`, {
-      type: 'run-ended',
-      status: stop.status,
-      error: stop.error,
-    });
-}
-
-/** Line 1: the original, measured and profiled; it is the first best version, with P = 1. */
-async function baseline(config: LoopConfig, steps: Steps, state: State): Promise<void> {
-  const evaluation = await measureOrigin(config, steps, 'r0.baseline');
-  await steps.event('r0.baseline', { type: 'baseline', evaluation });
-  if (!isValidOutcome(evaluation.outcome))
-    throw failed({
-      code: 'input.task',
-      message: `The original kernel does not pass its own evaluation: ${evaluation.reason}`,
-      remedy: 'Mend the original or its task description: nothing can be compared with it as it is.',
-      detail: evaluation.digest,
-    });
-  state.best = { ...config.origin, round: 0, attempt: 0, evaluation, score: 1 };
 }
 
 function contextOf(config: LoopConfig, deps: LoopDeps, steps: Steps, best: Best): AgentContext {

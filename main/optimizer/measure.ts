@@ -15,17 +15,23 @@ export interface State {
 
 /** Label of a job: "dot_product fp32 r1.a0". */
 export const labelOf = (config: LoopConfig, at: string): string => `${config.run.task} ${config.run.dtype} ${at}`;
-export const plannedCandidates = (config: LoopConfig): number => config.run.rounds * (1 + config.run.debugAttempts);
 
 /** Origin alone: verified, timed, profiled. */
-export const measureOrigin = (config: LoopConfig, steps: Steps, position: string): Promise<Evaluation> =>
-  steps.evaluate(position, {
-    label: labelOf(config, position),
-    candidate: null,
-    best: null,
-    tried: 0,
-    planned: plannedCandidates(config),
+const measureOrigin = (config: LoopConfig, steps: Steps, position: string): Promise<Evaluation> =>
+  steps.evaluate(position, { label: labelOf(config, position), candidate: null, best: null, tried: 0 });
+
+/** Measures the origin at the start of a run. One that does not pass stops the run: nothing can be compared with it. */
+export async function measureBaseline(config: LoopConfig, steps: Steps): Promise<Evaluation> {
+  const evaluation = await measureOrigin(config, steps, 'r0.baseline');
+  await steps.event('r0.baseline', { type: 'baseline', evaluation });
+  if (isValidOutcome(evaluation.outcome)) return evaluation;
+  throw failed({
+    code: 'input.task',
+    message: `The original kernel does not pass its own evaluation: ${evaluation.reason}`,
+    remedy: 'Mend the original or its task description: nothing can be compared with it as it is.',
+    detail: evaluation.digest,
   });
+}
 
 /** The machine is another one than before: figures and profile of origin and best are taken anew, not compared across machines. */
 export async function remeasure(
@@ -46,6 +52,7 @@ export async function remeasure(
     throw failed({
       code: 'input.task',
       message: `The original kernel fails on this machine: ${origin.reason}`,
+      remedy: 'Resume the run on the machine where it began, or mend the original.',
       detail: origin.digest,
     });
   if (best.round === 0) {
@@ -57,7 +64,6 @@ export async function remeasure(
     candidate: { source: best.source, compileArgs: best.compileArgs },
     best: null,
     tried: 1,
-    planned: 1,
   });
   if (!isValidOutcome(evaluation.outcome)) {
     await steps.notice(

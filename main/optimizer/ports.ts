@@ -1,47 +1,8 @@
 import type { Budget, Peaks, PromptSet, TaskBrief } from '../agents/index.ts';
-import type {
-  AppError,
-  ChatProvider,
-  Evaluation,
-  Executor,
-  JobBundle,
-  JobResult,
-  Result,
-  RunConfig,
-  RunLog,
-  Waiting,
-} from '../contract/index.ts';
+import type { AppError, ChatProvider, Evaluation, Executor, RunConfig, RunLog, Waiting } from '../contract/index.ts';
+import type { Evaluator, Version } from '../evaluate/index.ts';
 
-/** A source with the nvcc options it is compiled with. */
-export interface Version {
-  readonly source: string;
-  readonly compileArgs: readonly string[];
-}
-
-/** What is to be evaluated. */
-export interface EvaluationRequest {
-  /** Job label, e.g. "dot_product fp32 r1.a0". */
-  readonly label: string;
-  /** null: the baseline (origin alone). */
-  readonly candidate: Version | null;
-  /** null while the origin is the best version. */
-  readonly best: Version | null;
-  /** How many candidates this run has evaluated, this one included: the level of acceptance is corrected for it. 0 for a baseline. */
-  readonly tried: number;
-  /** How many it may evaluate at most. */
-  readonly planned: number;
-}
-
-/** A job to run, or a candidate that the screen refused before anything was built. */
-export type PlannedEvaluation =
-  | { readonly kind: 'job'; readonly bundle: JobBundle }
-  | { readonly kind: 'rejected'; readonly evaluation: Evaluation };
-
-/** Port to main/evaluate, with task, data type, sizes and origin already bound. Both functions are pure. */
-export interface Evaluator {
-  plan(request: EvaluationRequest): Result<PlannedEvaluation>;
-  interpret(request: EvaluationRequest, bundle: JobBundle, result: JobResult): Evaluation;
-}
+export type { EvaluationRequest, Evaluator, PlannedEvaluation, Version } from '../evaluate/index.ts';
 
 export interface LoopConfig {
   readonly run: RunConfig;

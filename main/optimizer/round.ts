@@ -1,7 +1,7 @@
 import { debugRequest, type PastFix, readFix } from '../agents/index.ts';
 import { type Evaluation, isValidOutcome } from '../contract/index.ts';
 import { type AgentContext, askWhole, badReply, built, type Written, writeCandidate } from './attempt.ts';
-import { labelOf, plannedCandidates, remeasure, type State } from './measure.ts';
+import { labelOf, remeasure, type State } from './measure.ts';
 import type { Best, LoopConfig, LoopDeps, Version } from './ports.ts';
 
 export interface RoundResult {
@@ -132,7 +132,6 @@ async function evaluateCandidate(
     candidate: version,
     best: best.round === 0 ? null : { source: best.source, compileArgs: best.compileArgs },
     tried: state.tried,
-    planned: plannedCandidates(config),
   });
   await ctx.steps.event(`${at}.evaluated`, { type: 'evaluated', round, attempt, evaluation });
   return evaluation;

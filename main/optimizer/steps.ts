@@ -36,6 +36,15 @@ export class Steps {
     return this.event(`${position}.notice.${ordinal}`, { type: 'notice', position, message });
   }
 
+  /** Notes why the run stopped before its end: parked, or ended as its status says. */
+  async stopped(stop: Stop): Promise<void> {
+    const { status, error, waiting } = stop;
+    if (status === 'parked' && waiting !== null) {
+      const { for: waitingFor, path, how } = waiting;
+      await this.event(`parked.${this.drive}`, { type: 'parked', waitingFor, path, how });
+    } else await this.event(`run-ended.${status}.${this.drive}`, { type: 'run-ended', status, error });
+  }
+
   /** Before each step: cancel, then pause, then limits. */
   async #guard(position: string): Promise<void> {
     if (this.#deps.signal?.aborted) throw cancelled();

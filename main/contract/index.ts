@@ -1,3 +1,4 @@
+export * from './calibration.ts';
 export * from './chat.ts';
 export * from './errors.ts';
 export * from './evaluation.ts';

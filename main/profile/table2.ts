@@ -24,6 +24,12 @@ export function profileMetricIds(): string[] {
   return Object.values(table.metrics).map((metric) => metric.ids[0] as string);
 }
 
+/** ncu metric id (the first of its generations) and label of a Table 2 key. */
+export const metricName = (key: MetricKey): { readonly id: string; readonly label: string } => ({
+  id: entry(key).ids[0] as string,
+  label: entry(key).label,
+});
+
 /** Value of a metric by Table 2 key: the first of its ids that the launch has. */
 export function metric(launch: Launch, key: MetricKey): MetricValue {
   let missing: MetricValue = { available: false, reason: `${entry(key).ids[0]} is not in ncu's output` };
@@ -98,7 +104,8 @@ const show = (launch: Launch, key: MetricKey): Filtered => {
   return { id: ids.find((id) => launch.metrics[id]?.available) ?? (ids[0] as string), label, meaning, value };
 };
 
-const launchOf = (launches: readonly Launch[], of: Verdict): Launch | undefined =>
+/** The launch a verdict is about. */
+export const launchOf = (launches: readonly Launch[], of: Verdict): Launch | undefined =>
   launches.find((launch) => launch.index === of.launch);
 
 /** The metrics Table 2 passes on for the verdict; both sides above θ with memory the higher one: the bandwidth metrics go along. */
@@ -131,4 +138,9 @@ export function evidenceView(launches: readonly Launch[], of: Verdict): Filtered
 export function fullView(launches: readonly Launch[], of: Verdict): Filtered[] {
   const launch = launchOf(launches, of) ?? launches[0];
   return launch === undefined ? [] : (Object.keys(table.metrics) as MetricKey[]).map((key) => show(launch, key));
+}
+
+/** Label and meaning of a metric id of Table 2; null for other ids. */
+export function describeMetric(id: string): { readonly label: string; readonly meaning: string } | null {
+  return Object.values(table.metrics).find((entry) => entry.ids.includes(id)) ?? null;
 }

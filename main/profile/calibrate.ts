@@ -154,7 +154,7 @@ export function refusal(
 
 const merits = (cut: ThresholdProposal['cut']): string =>
   cut.available && cut.interval.available
-    ? `Otsu's cut of ${cut.low} low and ${cut.high} high values, η ${below(cut.eta)}, ${range(cut.interval)}`
+    ? `middle of the gap from ${points(cut.gap[0])} to ${points(cut.gap[1])} %, ${cut.low} low and ${cut.high} high values, η ${below(cut.eta)}, ${range(cut.interval)}`
     : '';
 
 const range = ({ low, high, level }: Interval): string =>

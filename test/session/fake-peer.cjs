@@ -88,7 +88,10 @@ exports.runner = (behaviour) => {
           spanNs: ['span', 'gated'].includes(quantity) ? value(behaviour.spanNs, arm) - 5_000 : null,
           eventNs: quantity === 'event' ? 9_000 : null,
           late: 0,
+          early: 0,
+          unjoined: 0,
           dropped: 0,
+          stragglers: 0,
           acts: ['span', 'gated'].includes(quantity) ? [{ kind: 'kernel', name: `k_${arm}`, n: 2, ns: 4_000, grid: [1, 1, 1], block: [32, 1, 1], regs: 16, shs: 0, shd: 0 }] : undefined,
           threads: [3, 3],
           newThreads: [],
@@ -143,7 +146,7 @@ async function misbehave(rule, request, socket) {
     case 'refuse':
       return { ok: false, ...rule.reply };
     case 'reply':
-      return { threads: [3, 3], newThreads: [], cuda: null, wrapperNs: 9_000, spanNs: null, late: 0, dropped: 0, acts: [], ...rule.reply };
+      return { threads: [3, 3], newThreads: [], cuda: null, wrapperNs: 9_000, spanNs: null, late: 0, early: 0, unjoined: 0, dropped: 0, stragglers: 0, acts: [], ...rule.reply };
     default:
       return null;
   }

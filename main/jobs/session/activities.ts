@@ -1,5 +1,5 @@
 import type { TimeResult } from '../../contract/index.ts';
-import type { ActivityGroup } from './runner.ts';
+import type { ActivityGroup } from './replies.ts';
 
 interface Sum {
   readonly first: ActivityGroup;

@@ -1,6 +1,7 @@
 import { deriveSeed } from '../../base/random.ts';
 import type { FactsPlan, FactsResult, Problem } from '../../contract/index.ts';
-import { type CallReply, type Flush, type Runner, startRunner } from './runner.ts';
+import type { CallReply } from './replies.ts';
+import { type Flush, type Runner, startRunner } from './runner.ts';
 import type { Scope } from './scope.ts';
 import { smallestStep } from './time-estimate.ts';
 import { failOnCudaError } from './verify.ts';

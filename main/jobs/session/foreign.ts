@@ -1,5 +1,5 @@
 import { treeOf } from '../../base/proc.ts';
-import type { ClocksReply } from './runner.ts';
+import type { ClocksReply } from './replies.ts';
 
 export interface ForeignProcess {
   /** 0 = not known. */

@@ -1,6 +1,6 @@
 import type { Incident, Problem } from '../../contract/index.ts';
 import type { Where } from './classify.ts';
-import type { CallReply, CheckReply } from './runner.ts';
+import type { CallReply, CheckReply } from './replies.ts';
 
 /** Incidents of a session: one line per (kind, arm, problem); the first one's message stays, later ones are counted. */
 export class Incidents {
@@ -11,13 +11,6 @@ export class Incidents {
     const known = this.byKey.get(key);
     if (known) known.count++;
     else this.byKey.set(key, { incident, count: 1 });
-  }
-
-  /** Whether anything (of this arm, or of no arm in particular) went wrong. */
-  has(arm?: string): boolean {
-    for (const { incident } of this.byKey.values())
-      if (arm === undefined || incident.arm === undefined || incident.arm === arm) return true;
-    return false;
   }
 
   list(): Incident[] {
@@ -31,7 +24,7 @@ export class Incidents {
 export function addCallIncidents(reply: CallReply, where: Where, incidents: Incidents): void {
   addUnordered(reply, where, incidents);
   const threads = reply.threads;
-  if (!threads || threads[1] <= threads[0]) return;
+  if (threads[1] <= threads[0]) return;
   const foreign = reply.newThreads.filter((name) => !driverThread.test(name));
   if (reply.newThreads.length > 0 && foreign.length === 0) return;
   incidents.add({

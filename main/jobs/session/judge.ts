@@ -12,8 +12,6 @@ const REQUEST_MS = 120_000;
 export interface SampleVerdict {
   readonly compared: number;
   readonly bad: number;
-  readonly nonFinite: number;
-  readonly worst: number | null;
   /** First wrong element in words, when bad > 0. */
   readonly first: string | null;
 }
@@ -32,11 +30,6 @@ export class Judge {
   constructor(scope: Scope, peer: Peer) {
     this.scope = scope;
     this.peer = peer;
-  }
-
-  /** Requests still unanswered. */
-  get backlog(): number {
-    return this.work.size;
   }
 
   /** Compares sampled raw elements of a buffer. */
@@ -106,8 +99,6 @@ function sampleVerdict({ json }: Reply): SampleVerdict {
   return {
     compared: count('compared'),
     bad: count('bad'),
-    nonFinite: count('nonFinite'),
-    worst: typeof json.worst === 'number' ? json.worst : null,
     first: first
       ? `element ${String(first.index)} is ${String(first.got)}, not ${String(first.want)} (limit ${String(first.limit)})`
       : null,

@@ -1,58 +1,26 @@
 import type { ChildExit, ChildHandle } from '../../base/process.ts';
-import { type Arm, type GpuInfo, gpuInfoSchema, type Problem, type TimeResult } from '../../contract/index.ts';
+import { type Arm, type GpuInfo, gpuInfoSchema, type Problem } from '../../contract/index.ts';
 import type { StartOptions } from '../context.ts';
 import { CandidateFault, candidateFault, EnvironmentFault, environmentOf, type Where } from './classify.ts';
 import { type Peer, StartFault, startPeer } from './peer.ts';
 import { elementBytes, problemText } from './problem-text.ts';
+import {
+  type CallReply,
+  type CheckReply,
+  type ClocksReply,
+  callReply,
+  checkReply,
+  clocksReply,
+  optionalNumber,
+  type Peaks,
+  peaksReply,
+  requiredNumber,
+} from './replies.ts';
 import { type Scope, Stopped } from './scope.ts';
 import { PeerFault, type Reply } from './wire.ts';
 
 export type Quantity = 'plain' | 'wrapper' | 'span' | 'gated' | 'event' | 'profile';
 export type Flush = 'none' | 'read' | 'write';
-
-/** GPU activities of one call under one name. */
-export interface ActivityGroup {
-  readonly kind: 'kernel' | 'memcpy' | 'memset';
-  readonly name: string;
-  /** How many in this call, and their summed duration. */
-  readonly n: number;
-  readonly ns: number;
-  readonly grid?: number[];
-  readonly block?: number[];
-  readonly regs?: number;
-  readonly shs?: number;
-  readonly shd?: number;
-}
-
-export interface CallReply {
-  readonly wrapperNs: number | null;
-  readonly spanNs: number | null;
-  readonly eventNs: number | null;
-  readonly late: number;
-  /** Gated calls: activities not in order with the caller's work on the default stream, before and after. */
-  readonly early: number;
-  readonly unjoined: number;
-  readonly dropped: number;
-  readonly acts: readonly ActivityGroup[];
-  /** Records of the call before that came after its answer: its span was incomplete. */
-  readonly stragglers: number;
-  readonly threads: readonly [number, number] | null;
-  /** Names of the host threads that are there after the call and were not before. */
-  readonly newThreads: readonly string[];
-  readonly cuda: string | null;
-}
-
-export interface CheckReply {
-  readonly guards: readonly { buf: number | string; side: string; offset: number }[];
-  readonly inputs: readonly { buf: number | string; mismatches: number; first: number }[];
-}
-
-export interface ClocksReply {
-  readonly smMHz: number | null;
-  readonly memMHz: number | null;
-  /** Compute processes besides the runner. */
-  readonly foreign: readonly { pid: number; name: string }[];
-}
 
 /** Time limits of requests, ms. Those of calls are generous for honest code (100 ms at most) and end a hang soon. */
 export interface RunnerLimits {
@@ -149,16 +117,8 @@ export class Runner {
     return pipelined(this.ask('check', seed, this.limits.setupMs).then(checkReply));
   }
 
-  async peaks(): Promise<NonNullable<TimeResult['peaks']>> {
-    const { json } = await this.ask('peaks', '', 2 * this.limits.setupMs);
-    const peaks = record(json.peaks, 'peaks');
-    return {
-      readBytesPerS: requiredNumber(peaks, 'readBytesPerS', 'peaks'),
-      writeBytesPerS: requiredNumber(peaks, 'writeBytesPerS', 'peaks'),
-      copyBytesPerS: requiredNumber(peaks, 'copyBytesPerS', 'peaks'),
-      fp32FlopsPerS: requiredNumber(peaks, 'fp32FlopsPerS', 'peaks'),
-      emptySpanNs: requiredNumber(peaks, 'emptySpanNs', 'peaks'),
-    };
+  async peaks(): Promise<Peaks> {
+    return peaksReply(await this.ask('peaks', '', 2 * this.limits.setupMs));
   }
 
   /** Total of all calls, ms. */
@@ -171,12 +131,7 @@ export class Runner {
   }
 
   async clocks(): Promise<ClocksReply> {
-    const { json } = await this.ask('clocks', '', this.limits.setupMs);
-    return {
-      smMHz: optionalNumber(json, 'smMHz'),
-      memMHz: optionalNumber(json, 'memMHz'),
-      foreign: list(json.foreign).map((f) => ({ pid: Number(f.pid), name: String(f.name ?? '') })),
-    };
+    return clocksReply(await this.ask('clocks', '', this.limits.setupMs));
   }
 
   quit(graceMs?: number): Promise<ChildExit | null> {
@@ -260,82 +215,4 @@ export async function startRunner(scope: Scope, files: RunnerFiles, wrapping?: W
 function pipelined<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
-}
-
-/* ------------------------------------------------- replies: the process that writes them may lie, so every field is looked at */
-
-function record(value: unknown, command: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) throw new PeerFault('protocol', command, `no object in ${command}`);
-  return value as Record<string, unknown>;
-}
-
-const list = (value: unknown): Record<string, unknown>[] =>
-  Array.isArray(value) ? value.filter((v) => typeof v === 'object' && v !== null) : [];
-
-function optionalNumber(json: Readonly<Record<string, unknown>>, key: string): number | null {
-  const value = json[key];
-  return typeof value === 'number' && Number.isFinite(value) ? value : null;
-}
-
-function requiredNumber(json: Readonly<Record<string, unknown>>, key: string, command: string): number {
-  const value = optionalNumber(json, key);
-  if (value === null) throw new PeerFault('protocol', command, `no number "${key}" in the answer to ${command}`);
-  return value;
-}
-
-function numbers(value: unknown): number[] | undefined {
-  return Array.isArray(value) && value.every((v) => typeof v === 'number') ? value : undefined;
-}
-
-function activityGroup(json: Record<string, unknown>): ActivityGroup {
-  const kind = json.kind;
-  if (kind !== 'kernel' && kind !== 'memcpy' && kind !== 'memset')
-    throw new PeerFault('protocol', 'call', 'a GPU activity of unknown kind');
-  return {
-    kind,
-    name: String(json.name ?? '').slice(0, 500),
-    n: requiredNumber(json, 'n', 'call'),
-    ns: requiredNumber(json, 'ns', 'call'),
-    grid: numbers(json.grid),
-    block: numbers(json.block),
-    regs: optionalNumber(json, 'regs') ?? undefined,
-    shs: optionalNumber(json, 'shs') ?? undefined,
-    shd: optionalNumber(json, 'shd') ?? undefined,
-  };
-}
-
-function callReply({ json }: Reply): CallReply {
-  const threads = numbers(json.threads);
-  return {
-    wrapperNs: optionalNumber(json, 'wrapperNs'),
-    spanNs: optionalNumber(json, 'spanNs'),
-    eventNs: optionalNumber(json, 'eventNs'),
-    late: optionalNumber(json, 'late') ?? 0,
-    early: optionalNumber(json, 'early') ?? 0,
-    unjoined: optionalNumber(json, 'unjoined') ?? 0,
-    dropped: optionalNumber(json, 'dropped') ?? 0,
-    stragglers: optionalNumber(json, 'stragglers') ?? 0,
-    acts: Array.isArray(json.acts) && json.acts.length > 0 ? list(json.acts).map(activityGroup) : [],
-    threads: threads && threads.length === 2 ? [threads[0] as number, threads[1] as number] : null,
-    newThreads: Array.isArray(json.newThreads) ? json.newThreads.map(String) : [],
-    cuda: typeof json.cuda === 'string' ? json.cuda : null,
-  };
-}
-
-function checkReply({ json }: Reply): CheckReply {
-  const name = (v: unknown): number | string => (typeof v === 'number' ? v : String(v));
-  if (!Array.isArray(json.guards) || !Array.isArray(json.inputs))
-    throw new PeerFault('protocol', 'check', 'an incomplete answer to check');
-  return {
-    guards: list(json.guards).map((g) => ({
-      buf: name(g.buf),
-      side: String(g.side),
-      offset: requiredNumber(g, 'offset', 'check'),
-    })),
-    inputs: list(json.inputs).map((i) => ({
-      buf: name(i.buf),
-      mismatches: requiredNumber(i, 'mismatches', 'check'),
-      first: requiredNumber(i, 'first', 'check'),
-    })),
-  };
 }

@@ -9,8 +9,8 @@ export interface Slot {
 
 /**
  * Calls of one block, forth and back over the arms in the order given, O B C · C B O say. The order is drawn anew for every block: with a
- * fixed one the outer arms would follow themselves, with their code still in the GPU's caches, and the inner one never. Contents alternate from call to call, so that every arm sees both contents once
- * (slots i and 2k-1-i have different parity) and no two calls running, also across blocks with their own contents, see the same.
+ * fixed one the outer arms would follow themselves, with their code still in the GPU's caches, and the inner one never. Contents
+ * alternate from call to call, so that every arm sees both contents once (slots i and 2k-1-i have different parity) and no two calls running, also across blocks with their own contents, see the same.
  */
 export function blockOrder(arms: readonly ArmId[]): Slot[] {
   return [...arms, ...arms.toReversed()].map((arm, i) => ({

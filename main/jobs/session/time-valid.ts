@@ -1,6 +1,6 @@
 import type { ArmId, Incident } from '../../contract/index.ts';
 import { EnvironmentFault } from './classify.ts';
-import type { CallReply } from './runner.ts';
+import type { CallReply } from './replies.ts';
 
 /** More void calls than this and the session says nothing. */
 const VOID_LIMIT = 0.1;

@@ -78,8 +78,8 @@ export class TimeRoom {
 }
 
 /**
- * Times the arms (section 4.4 of the design): several processes one after another, solo ones (origin without any candidate) between them;
- * in each a wrapper pass over all problems, then a span pass. Every timed call is checked at random positions, one per arm and problem whole.
+ * Times the arms (ARCHITECTURE.md, "How a candidate is timed"): several processes one after another, solo ones (origin without any candidate) between them;
+ * in each the passes that the plan asks for, wrapper time before spans, over all problems. Every timed call is checked at random positions, one per arm and problem whole.
  */
 export async function time(plan: TimePlan, scope: Scope, out: TimeResult): Promise<void> {
   const judge = await startJudge(scope, plan.judge);

@@ -4,7 +4,8 @@ import { CandidateFault, machineFaultOf, type Where } from './classify.ts';
 import { DumpBudget, dumpOutputs, judgeDump, outputBytes } from './dumps.ts';
 import { addCallIncidents, addCheckIncidents, addLate, Incidents } from './incidents.ts';
 import { type Judge, startJudge } from './judge.ts';
-import { type CallReply, type Quantity, type Runner, startRunner } from './runner.ts';
+import type { CallReply } from './replies.ts';
+import { type Quantity, type Runner, startRunner } from './runner.ts';
 import type { Scope } from './scope.ts';
 
 /** How many fresh processes a candidate that crashes gets, to learn which sizes fail. */
@@ -25,7 +26,7 @@ interface Room {
 }
 
 /**
- * Compares every output of every problem with the reference for several seeds (section 4.3 of the design). Calls of one problem use the same
+ * Compares every output of every problem with the reference for several seeds. Calls of one problem use the same
  * buffers and addresses with different contents; the first contents come again at the end, in a call whose GPU activity is recorded.
  * A call that fails ends its process; the problems after it get a fresh one, at most twice.
  */

@@ -5,7 +5,8 @@ import { fileFault, toAppError } from '../base/fault.ts';
 import { redact } from '../base/redact.ts';
 import { type AppError, AppFailure, exitCodeOf } from '../contract/index.ts';
 import { createHost } from '../host/index.ts';
-import { addCommands, type Session } from './commands.ts';
+import type { Session } from './answers.ts';
+import { addCommands } from './commands.ts';
 import { Printer, systemStreams } from './output.ts';
 
 /** The folder that holds prompts and kernels: this file lies one (bundle) or two (source) levels below it. */

@@ -2,11 +2,10 @@
  * Bundles the measuring programs of this folder for a machine with a GPU, where neither npm packages nor the TypeScript sources need
  * to be: dist/self-compare.js, dist/timing-facts.js, dist/candidates.js. Usage: node build/gpu-tools.ts
  */
-import { join } from 'node:path';
 import { bundle, root } from './bundle.ts';
 
 for (const name of ['self-compare', 'timing-facts', 'candidates'])
   await bundle({ entry: `build/measure/${name}.ts`, file: `${name}.js`, external: [] });
 console.log(
-  `dist/: measuring programs; run them with the repository root as argument, e.g. node dist/self-compare.js ${join(root)}`,
+  `dist/: measuring programs; run them with the repository root as argument, e.g. node dist/self-compare.js ${root}`,
 );

@@ -61,7 +61,7 @@ function unitTests(extra: readonly string[]): void {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  let failedBefore = tally.failed;
+  const failedBefore = tally.failed;
   for (const suite of report.testResults) {
     for (const result of suite.assertionResults) {
       if (result.status === 'passed') tally.passed += 1;
@@ -76,7 +76,6 @@ function unitTests(extra: readonly string[]): void {
     if (suite.status === 'failed' && suite.assertionResults.every((r) => r.status !== 'failed')) tally.failed += 1;
   }
   if (child.status !== 0 && tally.failed === failedBefore) tally.failed += 1;
-  failedBefore = tally.failed;
 }
 
 check('types', [bin('tsc'), '-p', 'tsconfig.json']);

@@ -4,7 +4,14 @@
  * Usage: node dist/timing-facts.js ROOT [--calls 60]; prints a markdown table (docs/results/timing-facts-*.md).
  */
 import { newRootSeed } from '../../main/base/random.ts';
-import { type FactsResult, type JobBundle, type SessionStep, type Size, unwrap } from '../../main/contract/index.ts';
+import {
+  type FactsResult,
+  type JobBundle,
+  type SessionStep,
+  type Size,
+  sizeText,
+  unwrap,
+} from '../../main/contract/index.ts';
 import { planEvaluation } from '../../main/evaluate/plan.ts';
 import { resolveProblem } from '../../main/evaluate/task/index.ts';
 import { execute, localExecutor, options, task } from './common.ts';
@@ -40,11 +47,8 @@ for (const subject of subjects) {
     if (ns.length === 0) continue;
     const size = subject.sizes[Number(row.problem.split('/')[1])] as Size;
     const cells = [0.05, 0.5, 0.95].map((p) => (quantile(ns, p) / 1000).toFixed(2));
-    const name = Object.entries(size)
-      .map(([k, v]) => `${k}=${v}`)
-      .join(' ');
     console.log(
-      `| ${subject.task} | ${name} | ${subject.what} | ${row.flush} | ${row.quantity} | ${ns.length} | ${cells.join(' | ')} |`,
+      `| ${subject.task} | ${sizeText(size)} | ${subject.what} | ${row.flush} | ${row.quantity} | ${ns.length} | ${cells.join(' | ')} |`,
     );
   }
   console.log(

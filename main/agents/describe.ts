@@ -1,4 +1,12 @@
-import type { Dtype, Evaluation, GpuInfo, Profile, ProfileMode, SizeFigures, Task } from '../contract/index.ts';
+import {
+  type Dtype,
+  type Evaluation,
+  type GpuInfo,
+  type Profile,
+  type ProfileMode,
+  sizeText,
+  type Task,
+} from '../contract/index.ts';
 
 /** What the agents are told of the task: made once per run from task.json. */
 export interface TaskBrief {
@@ -76,10 +84,6 @@ const time = (ns: number | undefined): string => {
   return ns >= 1e6 ? `${(ns / 1e6).toPrecision(4)} ms` : `${(ns / 1e3).toPrecision(4)} us`;
 };
 const ratio = (x: number | undefined): string => (x === undefined ? 'not measured' : `${x.toFixed(3)}x`);
-const dims = (s: SizeFigures): string =>
-  Object.entries(s.dims)
-    .map(([k, v]) => `${k}=${v}`)
-    .join(' ');
 
 /** Times of a version at every size. `who`: whose column of the evaluation counts as "this version". */
 export function figuresText(evaluation: Evaluation, who: 'origin' | 'candidate'): string {
@@ -90,7 +94,7 @@ export function figuresText(evaluation: Evaluation, who: 'origin' | 'candidate')
     const own = who === 'origin' ? s.originSpanNs : s.candidateSpanNs;
     const share = total > 0 ? `${((100 * s.weight) / total).toPrecision(3)} %` : 'unknown';
     const speedup = who === 'origin' ? '1 (this is the original)' : ratio(s.speedup?.value);
-    return `| ${dims(s)} | ${share} | ${time(s.originSpanNs?.value)} | ${time(own?.value)} | ${speedup} | ${time(s.floorNs ?? undefined)} |`;
+    return `| ${sizeText(s.dims)} | ${share} | ${time(s.originSpanNs?.value)} | ${time(own?.value)} | ${speedup} | ${time(s.floorNs ?? undefined)} |`;
   });
   const score =
     who === 'candidate' && figures.score !== null

@@ -1,4 +1,4 @@
-import type { Estimate, Evaluation, SizeFigures } from '../contract/index.ts';
+import { type Estimate, type Evaluation, sizeText } from '../contract/index.ts';
 import { table } from './output.ts';
 
 /** Nanoseconds in the unit that suits `scale` (ns). Missing is a dash, never 0. */
@@ -27,11 +27,6 @@ export function timeText(e: Estimate | null): string {
 export const ratioText = (e: Estimate | null): string =>
   e === null ? '–' : `${e.value.toFixed(3)}× [${e.lo.toFixed(3)}, ${e.hi.toFixed(3)}]`;
 
-const dimsText = (s: SizeFigures): string =>
-  Object.entries(s.dims)
-    .map(([k, v]) => `${k}=${v}`)
-    .join(' ');
-
 /** Level of the intervals, e.g. "99 %". */
 function levelOf(figures: NonNullable<Evaluation['figures']>): string {
   const any = figures.sizes.flatMap((s) => [s.speedup, s.originSpanNs, s.candidateSpanNs]).find((e) => e !== null);
@@ -54,7 +49,7 @@ export function figuresLines(evaluation: Evaluation, indent = '  '): string[] {
   const rows = figures.sizes.map((s) => {
     const weight = total > 0 ? `${((100 * s.weight) / total).toFixed(1)} %` : '–';
     const floor = s.floorNs === null ? '–' : inUnit(s.floorNs, s.floorNs);
-    const origin = [dimsText(s), weight, timeText(s.originSpanNs)];
+    const origin = [sizeText(s.dims), weight, timeText(s.originSpanNs)];
     if (!withCandidate) return [...origin, timeText(s.originWrapperNs), floor];
     return [
       ...origin,

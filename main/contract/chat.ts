@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import type { Waiting } from './job.ts';
+import type { Result } from './result.ts';
 
 export const agentNames = ['planner', 'coder', 'compiler', 'debug'] as const;
 export type AgentName = (typeof agentNames)[number];
 
-export const chatMessageSchema = z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() });
-export type ChatMessage = z.infer<typeof chatMessageSchema>;
+const chatMessageSchema = z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() });
 
 export const chatRequestSchema = z.object({
   agent: z.enum(agentNames),
@@ -49,8 +50,6 @@ export interface ChatOptions {
   readonly onUnanswered?: () => void;
 }
 
-import type { Waiting } from './job.ts';
-import type { Result } from './result.ts';
 export type ChatOutcome =
   | { readonly kind: 'done'; readonly reply: ChatReply }
   | { readonly kind: 'parked'; readonly waiting: Waiting };

@@ -46,7 +46,6 @@ const catalogue = {
   'provider.auth': 5,
   'provider.quota': 5,
   'provider.rate': 5,
-  'provider.bad-reply': 5,
   'provider.context-length': 5,
   'provider.refused': 5,
   'provider.local-only': 5,

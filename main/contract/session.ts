@@ -145,7 +145,7 @@ export const profilePlanSchema = z.object({
   ...common,
   arm: armSchema,
   problem: problemSchema,
-  /** ncu metric ids (stage by stage: each list is one ncu pass set). */
+  /** ncu metric ids; ncu makes as many passes as they need. */
   metrics: z.array(z.string()),
   sections: z.array(z.string()).default([]),
   /** Import the source page too (SourceCounters). */

@@ -25,7 +25,6 @@ const elementGenerators = [
   z.object({ kind: z.literal('int'), lo: exprSchema, hi: exprSchema }),
 ] as const;
 export const elementGeneratorSchema = z.discriminatedUnion('kind', elementGenerators);
-export type ElementGenerator = z.infer<typeof elementGeneratorSchema>;
 
 /**
  * Counter-based input generators; value i of a buffer is a pure function of (seed, buffer ordinal, i),
@@ -103,6 +102,12 @@ export type Param = z.infer<typeof paramSchema>;
 export const sizeSchema = z.record(z.string(), z.number());
 export type Size = z.infer<typeof sizeSchema>;
 
+/** "rows=1024 cols=2048". */
+export const sizeText = (size: Size): string =>
+  Object.entries(size)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
+
 export const verifyRuleSchema = z.object({
   /** How many ragged sizes are drawn per verification. */
   count: z.number().int().min(1).max(16),
@@ -122,7 +127,7 @@ export const verifyRuleSchema = z.object({
 export const toleranceSchema = z.object({
   /** Name of the out/inout parameter. */
   output: z.string(),
-  /** Measured constant of the elementwise limit |y-r| <= uOut|r| + c*uAcc*sqrt(n)*M (section 4.3 of the design). */
+  /** Measured constant of the elementwise limit |y-r| <= uOut|r| + c*uAcc*sqrt(n)*M (kernels/harness/PROTOCOL.md). */
   c: z.number().nonnegative(),
   /** Bound on RMS((y-r)/limit) over the whole output; below 1. */
   rms: z.number().positive(),

@@ -22,7 +22,7 @@ const percent = (p: number): string => `${(100 * (1 - p)).toFixed(p < 0.005 ? 2 
 export const alphaFor = (tries: number): number => defaults.accept.alpha / Math.max(1, tries);
 
 /**
- * Decides on a candidate from its confirming sample alone (section 4.5 of the design). Checks in order: enough valid samples, origin
+ * Decides on a candidate from its confirming sample alone. Checks in order: enough valid samples, origin
  * undisturbed, times physically possible, R above the margin, wrapper time not worse, no size clearly slower.
  */
 export function decide(input: FiguresInput, tries: number): Decision {

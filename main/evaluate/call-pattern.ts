@@ -1,5 +1,6 @@
 import type { Comparison, Problem, VerifyPlan, VerifyResult } from '../contract/index.ts';
 import type { Failure } from './compare-digest.ts';
+import { middle } from './stats.ts';
 
 type Check = VerifyResult['checks'][number];
 type Element = Comparison['first'][number];
@@ -47,9 +48,6 @@ function repeatedValues(calls: Calls): { same: number; all: number } {
   return { same, all: pairs.length };
 }
 
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-
 /** Wrong calls with other than the first contents below which their number may be chance. */
 const ENOUGH = 6;
 
@@ -68,7 +66,7 @@ export function looksKept(plan: VerifyPlan, result: VerifyResult, failures: read
   if (all >= 2 && values.every((v) => v.same === v.all)) return true;
   const others = calls.flatMap((c) => c.bad.filter((_, i) => !isFirst(c, i)));
   const wrong = calls.flatMap((c) => c.checks.filter((_, i) => c.bad[i]));
-  const share = median(wrong.map((check) => Math.max(...check.outputs.map((o) => o.bad / Math.max(1, o.compared)))));
+  const share = middle(wrong.map((check) => Math.max(...check.outputs.map((o) => o.bad / Math.max(1, o.compared)))));
   return wrong.length >= ENOUGH && wrong.length >= 0.8 * others.length && share > 0.5;
 }
 

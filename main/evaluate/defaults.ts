@@ -9,7 +9,7 @@ export const defaults = {
   time: {
     /**
      * How L2 is emptied before each timed call. `write` leaves dirty lines that the call has to write back first (0.8 us of 5.3 on an
-     * H200, 10 of 42), `read` leaves clean ones: docs/results/timing-facts-h200.md, made by build/timing-facts.ts.
+     * H200, 10 of 42), `read` leaves clean ones: docs/results/timing-facts-h200.md, made by build/measure/timing-facts.ts.
      */
     flush: 'read' as TimePlan['flush'],
     /** Spans behind the gate: what the GPU needs, not how fast the host launches (that is wrapper time). */

@@ -64,7 +64,7 @@ interface Roles {
 const logSpeedup = (c: Centres, i: number, roles: Roles, arm: number | null): number =>
   arm === null ? 0 : c.relative(i, roles.o) - c.relative(i, arm);
 
-/** Fills all statistics from one set of centres (section 4.5 of the design: R over sizes, P, geometric mean). */
+/** Fills all statistics from one set of centres: R over sizes, P, geometric mean, times and ratios of each size. */
 function statistics(weights: readonly number[], roles: Roles, at: Positions, c: Centres, out: Float64Array): void {
   let candidate = 0;
   let best = 0;

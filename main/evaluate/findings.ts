@@ -126,7 +126,7 @@ function othersDisturbed(
 const recordingBroken = (incidents: readonly Incident[]): boolean =>
   incidents.some((i) => i.kind === 'no-activity' && i.arm === 'O');
 
-const environment = (reason: string): Finding => ({ outcome: 'environment', reason, digest: '' });
+export const environment = (reason: string): Finding => ({ outcome: 'environment', reason, digest: '' });
 
 /** What verification found; null = nothing wrong. */
 export function verifyFinding(input: EvaluationInput, plan: VerifyPlan, result: VerifyResult): Finding | null {

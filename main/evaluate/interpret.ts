@@ -14,7 +14,7 @@ import { type Decision, decide } from './accept.ts';
 import { buildFacts, diagnosticsOf, firstError } from './build-facts.ts';
 import { failuresOf } from './compare-digest.ts';
 import { bootstrapped, type FiguresInput, figuresOf } from './figures.ts';
-import { type Finding, sanitizeFinding, timeFinding, verifyFinding } from './findings.ts';
+import { environment, type Finding, sanitizeFinding, timeFinding, verifyFinding } from './findings.ts';
 import { floorNs } from './floor.ts';
 import { type EvaluationInput, profiledProblem, scoredProblems, stepIds, subjectArm } from './plan.ts';
 import { bytesOf, flopsOf } from './task/index.ts';
@@ -45,8 +45,6 @@ class Steps {
     return { plan: planned.plan as PlanOf<M>, step, result };
   }
 }
-
-const environment = (reason: string): Finding => ({ outcome: 'environment', reason, digest: '' });
 
 const why = (step: StepResult): string =>
   [step.reason?.message ?? `step ${step.id} ended with "${step.status}"`, step.reason?.remedy]

@@ -1,5 +1,6 @@
 import type { Comparison, Dtype, Problem } from '../contract/index.ts';
 import type { Failure } from './compare-digest.ts';
+import { middle } from './stats.ts';
 
 /** Largest relative error that rounding inputs or products to half, TF32 or bf16 makes, with room for a few in a row. */
 const LOW_PRECISION = { fp32: 2 ** -6, bf16: 2 ** -5 } as const;
@@ -51,7 +52,7 @@ function sizeOf(c: Comparison, problem: Problem, dtype: Dtype): Size {
   }
   if (c.first.length > 0 && c.first.every((e) => hasNoScale(e, limit.uOut))) {
     if (c.compared < FEW) return 'open';
-    return (median(c.first.map(relative)) as number) <= LOW_PRECISION[dtype] ? 'small' : 'large';
+    return middle(c.first.map(relative)) <= LOW_PRECISION[dtype] ? 'small' : 'large';
   }
   return c.worst * (limit.uOut + limit.c * limit.uAcc) <= LOW_PRECISION[dtype] ? 'small' : 'large';
 }
@@ -118,7 +119,7 @@ export function lowPrecision(failures: readonly Failure[], dtype: Dtype): Precis
   if (conditioned.some((e) => e > LOW_PRECISION[dtype])) return null;
   if (isFew && conditioned.length < 3 && overflows === 0) return null;
   const errors = conditioned.length >= 3 || isFew ? conditioned : elementErrors(finite);
-  return { typical: errors.length >= 3 ? median(errors) : null, overflows };
+  return { typical: errors.length >= 3 ? middle(errors) : null, overflows };
 }
 
 /** Relative errors of the listed wrong elements; where only the RMS is over its bound, from the RMS in ulp. */
@@ -137,9 +138,6 @@ function elementErrors(failures: readonly Failure[]): number[] {
     }),
   );
 }
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
 
 /**
  * Format whose rounding makes relative errors of this size: half and TF32 keep 11 significant bits, bf16 8, fp32 24. Of bf16 inputs only

@@ -51,6 +51,10 @@ export function centre(values: readonly number[]): number | null {
   return interquartileMean(array, ascending(array), null, array.length);
 }
 
+/** The middle value, of an even number the upper of the two; NaN of nothing. */
+export const middle = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+
 /** Mean of a non-empty array. */
 export function mean(values: readonly number[]): number {
   let sum = 0;
@@ -108,14 +112,8 @@ function incompleteBeta(x: number, a: number, b: number): number {
   return front * (f - 1);
 }
 
-/** P(T ≤ t) for Student's distribution with `df` degrees of freedom (any df > 0). */
-export function studentCdf(t: number, df: number): number {
-  const tail = 0.5 * incompleteBeta(df / (df + t * t), df / 2, 0.5);
-  return t > 0 ? 1 - tail : tail;
-}
-
-/** Upper tail P(T > t), exact to relative precision far out, where 1 − cdf is not. */
-const studentTail = (t: number, df: number): number => 0.5 * incompleteBeta(df / (df + t * t), df / 2, 0.5);
+/** Upper tail P(T > t), t ≥ 0, of Student's distribution with `df` degrees of freedom; exact to relative precision far out. */
+export const studentTail = (t: number, df: number): number => 0.5 * incompleteBeta(df / (df + t * t), df / 2, 0.5);
 
 /** t with P(T > t) = tail, for 0 < tail ≤ 0.5: bisection on the logarithm, monotone and without surprises. */
 export function studentUpper(tail: number, df: number): number {

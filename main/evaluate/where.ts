@@ -1,10 +1,7 @@
-import type { Problem, VerifyPlan, VerifyResult } from '../contract/index.ts';
+import { type Problem, sizeText, type VerifyPlan, type VerifyResult } from '../contract/index.ts';
 
 /** "N=140098", "rows=31 cols=1025". */
-export const dimsText = (problem: Pick<Problem, 'dims'>): string =>
-  Object.entries(problem.dims)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(' ');
+const dimsText = (problem: Pick<Problem, 'dims'>): string => sizeText(problem.dims);
 
 const variantOf = (problem: Problem): string | undefined => problem.id.split('+')[1];
 

@@ -2,6 +2,7 @@ import type { Comparison, Dtype, Outcome, VerifyPlan, VerifyResult } from '../co
 import { looksKept, onlyFirstWrong, type Unrepeatable, unrepeatable, wrongAfterFirst } from './call-pattern.ts';
 import { type Failure, positionsOf, verifyDigest, writtenNonFinite } from './compare-digest.ts';
 import { formatText, hasSmallErrors, lowPrecision } from './precision.ts';
+import { middle } from './stats.ts';
 import { label, scopeText } from './where.ts';
 
 /** What wrong results mean: outcome, one line with numbers, and what the Debug agent is told. */
@@ -98,8 +99,7 @@ function constantText(failures: readonly Failure[]): string {
   return `; errors of one size, about ${numberText(Number(large.toPrecision(2)))}, from ${least.label} to ${most.label}: a few terms missing or added`;
 }
 
-const medianOf = (errors: readonly { error: number }[]): number =>
-  errors.map((e) => e.error).sort((a, b) => a - b)[Math.floor(errors.length / 2)] ?? 0;
+const medianOf = (errors: readonly { error: number }[]): number => middle(errors.map((e) => e.error));
 
 function unrepeatableText(u: Unrepeatable): string {
   const [a, b] = u.got;

@@ -1,5 +1,5 @@
 import type { PastScheme } from '../agents/index.ts';
-import type { Evaluation } from '../contract/index.ts';
+import { type Evaluation, sizeText } from '../contract/index.ts';
 
 /** What a round leaves for the Planners after it. */
 export function pastScheme(
@@ -22,9 +22,7 @@ export function pastScheme(
     score: confirmed?.score?.value ?? null,
     ratio: confirmed?.ratio?.value ?? null,
     sizes: (figures?.sizes ?? []).map((s) => ({
-      dims: Object.entries(s.dims)
-        .map(([k, v]) => `${k}=${v}`)
-        .join(' '),
+      dims: sizeText(s.dims),
       versusBest: s.versusBest?.value ?? null,
     })),
     confirmed: confirmed !== null,

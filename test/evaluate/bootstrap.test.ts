@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { SampleSet } from '../../main/contract/index.ts';
 import { bootstrap, bound, type Centres, estimate, type Spread } from '../../main/evaluate/bootstrap.ts';
 import { tableOf } from '../../main/evaluate/samples.ts';
-import { ascending, centre, interquartileMean, studentCdf, studentUpper } from '../../main/evaluate/stats.ts';
+import { ascending, centre, interquartileMean, studentTail, studentUpper } from '../../main/evaluate/stats.ts';
 import { baseTime, type Noise, simulate } from './noise.ts';
 
 describe('interquartile mean', () => {
@@ -38,7 +38,7 @@ describe("Student's distribution", () => {
     [0.0001, 5, 9.677566],
   ])('upper %d with %d degrees of freedom', (tail, df, want) => {
     expect(studentUpper(tail, df)).toBeCloseTo(want, 5);
-    expect(1 - studentCdf(want, df)).toBeCloseTo(tail, 7);
+    expect(studentTail(want, df)).toBeCloseTo(tail, 7);
   });
   test('median and refusals', () => {
     expect(studentUpper(0.5, 3)).toBe(0);

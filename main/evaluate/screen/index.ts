@@ -27,7 +27,7 @@ export interface Screened {
 }
 
 /**
- * Looks at a candidate's source before anything is built (section 4.1 of the design): names and signature, headers, host interfaces,
+ * Looks at a candidate's source before anything is built: names and signature, headers, host interfaces,
  * assembly, code that would run at load time, macros that hide names. A first line, in words that help; the sandbox and the
  * verification stand behind it.
  */
@@ -40,15 +40,29 @@ export function screen(source: string, task: Task, dtype: Dtype, options: Screen
   );
 }
 
+/** Characters; a kernel has some thousands. Beyond this the looks below take many seconds. */
+const longest = 512 * 1024;
+/** clang's own limit. */
+const deepest = 256;
+
 /** The same against a given wrapper. */
 export function screenSource(source: string, expected: Expected, options: ScreenOptions = {}): Screened {
   const report = new Report();
+  if (source.length > longest) {
+    report.add(1, 'text', `the source is longer than ${longest} characters`);
+    return { rejections: report.sorted(), onlyExternC: false };
+  }
   characters(source, report);
   const lexed = lex(source);
   for (const fault of lexed.faults) report.add(fault.line, 'text', fault.message);
   oddTokens(lexed.tokens, report);
   const { code, macros } = directives(lexed.tokens, report, options.includes ?? []);
   pragmaOperators(code, report);
+  const deep = tooDeep(code);
+  if (deep !== null) {
+    report.add(deep, 'text', `brackets are nested more than ${deepest} deep`);
+    return { rejections: report.sorted(), onlyExternC: false };
+  }
   const structure = structureOf(code);
   for (const line of structure.unbalanced) report.add(line, 'text', 'a bracket has no counterpart');
   const libraries = options.libraries ?? [];
@@ -63,6 +77,18 @@ export function screenSource(source: string, expected: Expected, options: Screen
   checkGlobals(code, structure, report);
   const missesExternC = checkSignature(code, structure, macros, expected, report);
   return { rejections: report.sorted(), onlyExternC: missesExternC && report.rejections.length === 1 };
+}
+
+/** Line where brackets are nested deeper than compilers take; null = nowhere. */
+function tooDeep(code: readonly Token[]): number | null {
+  let depth = 0;
+  for (const { kind, text, line } of code) {
+    if (kind !== 'punct') continue;
+    if (/^[([{]$/.test(text)) depth++;
+    else if (/^[)\]}]$/.test(text)) depth--;
+    if (depth > deepest) return line;
+  }
+  return null;
 }
 
 /** Control characters and trigraphs: they make compilers and readers see different texts. */

@@ -13,7 +13,7 @@ import type {
   Storage,
   Task,
 } from '../../contract/index.ts';
-import { AppFailure, type Result } from '../../contract/index.ts';
+import { AppFailure, type Result, sizeText } from '../../contract/index.ts';
 import { evalExpr, evalInteger, type Scope } from './expr.ts';
 
 /** Unit roundoff u = 2^-p of a format with p significant bits: rounding to nearest errs by at most u|r|. */
@@ -37,11 +37,6 @@ export function storageOf(elem: Elem, dtype: Dtype): Storage {
 export const storageBytes = (storage: Storage): number => (storage === 'bf16' ? 2 : 4);
 
 const scopeOf = (size: Size, dtype: Dtype): Scope => ({ dims: size, sizeofT: dtype === 'fp32' ? 4 : 2 });
-
-const sizeText = (size: Size): string =>
-  Object.entries(size)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(' ');
 
 /** Unwraps a value computed for a field; the failure names field and size. */
 function field<T>(result: Result<T>, path: string, task: Task, size: Size): T {

@@ -8,7 +8,7 @@ import type {
   VerifyPlan,
   VerifyResult,
 } from '../contract/index.ts';
-import { comparisonPassed } from '../jobs/verified.ts';
+import { comparisonPassed, verifiedClean } from '../jobs/verified.ts';
 import { failuresOf, verifyDigest } from './compare-digest.ts';
 import type { EvaluationInput } from './plan.ts';
 import { subjectArm } from './plan.ts';
@@ -150,7 +150,20 @@ export function verifyFinding(input: EvaluationInput, plan: VerifyPlan, result: 
   const missing = plan.problems.filter((problem) => !checked.has(problem.id));
   if (missing.length > 0)
     return environment(`verification did not reach ${missing.length} of ${plan.problems.length} sizes`);
-  return null;
+  // What the executor asked before it timed anything: nothing wrong is not yet everything looked at.
+  return verifiedClean(plan, result)
+    ? null
+    : environment('verification is incomplete: calls or outputs were not compared');
+}
+
+/**
+ * Whether a verification that did not end in time can be laid at the candidate's door: its calls, as long as the first one at each
+ * size took, make up half of the time at least. Else the time went into making contents and into the judge, on this machine's processors.
+ */
+export function tookTheTime(plan: VerifyPlan, result: VerifyResult | null, wallMs: number): boolean {
+  const firsts = result?.checks.map((check) => check.firstCallNs).filter((ns) => ns !== null) ?? [];
+  const callsMs = (firsts.reduce((sum, ns) => sum + ns, 0) * (plan.seeds + 1)) / 1e6;
+  return callsMs >= wallMs / 2;
 }
 
 /** Timed calls of an arm at a problem, both quantities. */

@@ -14,7 +14,7 @@ import { type Decision, decide } from './accept.ts';
 import { buildFacts, diagnosticsOf, firstError } from './build-facts.ts';
 import { failuresOf } from './compare-digest.ts';
 import { bootstrapped, type FiguresInput, figuresOf } from './figures.ts';
-import { environment, type Finding, sanitizeFinding, timeFinding, verifyFinding } from './findings.ts';
+import { environment, type Finding, sanitizeFinding, timeFinding, tookTheTime, verifyFinding } from './findings.ts';
 import { floorNs } from './floor.ts';
 import { type EvaluationInput, profiledProblem, scoredProblems, stepIds, subjectArm } from './plan.ts';
 import { bytesOf, flopsOf } from './task/index.ts';
@@ -95,7 +95,10 @@ function verification(input: EvaluationInput, steps: Steps): Finding | null {
   // A finding of a session that did not end may still name the culprit; an incomplete one without any does not prove anything.
   if (verify.step.status !== 'ok') {
     const status = statusFinding(verify.step) as Finding;
-    return status.outcome === 'timeout' && found !== null && found.outcome !== 'environment' ? found : status;
+    if (status.outcome !== 'timeout') return status;
+    if (found !== null && found.outcome !== 'environment') return found;
+    if (tookTheTime(verify.plan, verify.result, verify.step.wallMs)) return status;
+    return environment(`${verify.step.id}: ${why(verify.step)} The candidate's own calls took little of it.`);
   }
   return verify.result === null ? environment(`${verify.step.id}: ${why(verify.step)}`) : found;
 }

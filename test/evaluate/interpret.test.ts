@@ -386,6 +386,29 @@ describe('verification', () => {
     expect(e.outcome).toBe('cheat');
     expect(e.reason).toMatch(/kept/);
   });
+  test("a session out of time is the candidate's fault only if its own calls took the time", () => {
+    const base = verifyResult();
+    const part = (firstCallNs: number) => ({
+      verify: {
+        status: 'timeout' as const,
+        wallMs: 600_000,
+        reason: { code: 'limit.time', message: 'The session did not end within 600 s.' },
+        session: {
+          ...base,
+          checks: base.checks.slice(0, 4).map((c, i) => ({ ...c, firstCallNs: i ? null : firstCallNs })),
+        },
+      },
+    });
+    expect(interpret(part(1e5))).toMatchObject({ outcome: 'environment', digest: '', verified: false });
+    expect(interpret(part(120e9))).toMatchObject({ outcome: 'timeout', verified: false });
+  });
+  test('calls or outputs that were not compared prove nothing', () => {
+    const base = verifyResult();
+    const few = { ...base, checks: base.checks.filter((c) => c.seed !== 's0') };
+    const half = { ...base, checks: base.checks.map((c, i) => (i === 3 ? { ...c, outputs: [] } : c)) };
+    for (const verify of [few, half])
+      expect(interpret({ verify })).toMatchObject({ outcome: 'environment', digest: '', verified: false });
+  });
   test('a size that was not reached proves nothing', () => {
     const base = verifyResult();
     const e = interpret({ verify: { ...base, checks: base.checks.slice(0, 4) } });

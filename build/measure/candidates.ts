@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { newRootSeed } from '../../main/base/random.ts';
 import { type Dtype, type Evaluation, type Outcome, unwrap } from '../../main/contract/index.ts';
 import { interpretEvaluation } from '../../main/evaluate/interpret.ts';
-import { type EvaluationInput, planEvaluation } from '../../main/evaluate/plan.ts';
+import { planEvaluation } from '../../main/evaluate/plan.ts';
 import { screen } from '../../main/evaluate/screen/index.ts';
-import { execute, localExecutor, options, task } from './common.ts';
+import { evaluationInput, execute, localExecutor, options, task } from './common.ts';
 
 interface Entry {
   readonly file: string;
@@ -68,18 +68,7 @@ console.log(
 process.exitCode = surprises.length + harmful.length === 0 ? 0 : 1;
 
 async function evaluate(entry: Entry, source: string): Promise<Evaluation> {
-  const input: EvaluationInput = {
-    task: task(root, entry.task),
-    dtype: entry.dtype,
-    candidate: { source, compileArgs: [] },
-    best: null,
-    sizeSet: 'published',
-    profile: 'none',
-    arch: 'native',
-    tries: 1,
-    planSeed: newRootSeed(),
-    label: entry.file,
-  };
+  const input = evaluationInput(task(root, entry.task), entry.dtype, source, entry.file);
   const bundle = unwrap(planEvaluation(input));
   return interpretEvaluation(input, bundle, await execute(executor, bundle, newRootSeed(), entry.file));
 }

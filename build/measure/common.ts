@@ -1,7 +1,9 @@
 /** What the measuring programs share: the root of the repository, tools, an executor. */
 import { resolve } from 'node:path';
 import { setResourceRoot } from '../../main/base/paths.ts';
+import { newRootSeed } from '../../main/base/random.ts';
 import { type Dtype, type ExecuteOutcome, type JobBundle, type JobResult, unwrap } from '../../main/contract/index.ts';
+import type { EvaluationInput } from '../../main/evaluate/plan.ts';
 import { candidateName, type LoadedTask, loadTask, originName } from '../../main/evaluate/task/index.ts';
 import { LocalExecutor } from '../../main/jobs/local.ts';
 import { resolveTools } from '../../main/toolchain/index.ts';
@@ -19,6 +21,25 @@ export function options(): { root: string; option(name: string, otherwise: strin
 }
 
 export const task = (root: string, id: string): LoadedTask => unwrap(loadTask(root, id));
+
+/** An evaluation against origin at the published sizes, without a profile. null: origin alone. */
+export const evaluationInput = (
+  loaded: LoadedTask,
+  dtype: Dtype,
+  source: string | null,
+  label: string,
+): EvaluationInput => ({
+  task: loaded,
+  dtype,
+  candidate: source === null ? null : { source, compileArgs: [] },
+  best: null,
+  sizeSet: 'published',
+  profile: 'none',
+  arch: 'native',
+  tries: 1,
+  planSeed: newRootSeed(),
+  label,
+});
 
 export async function localExecutor(): Promise<LocalExecutor> {
   return new LocalExecutor(unwrap(await resolveTools({ require: 'gpu' })));

@@ -9,8 +9,8 @@ import type { Dtype, Estimate, JobBundle, SessionStep, Step, TimeResult } from '
 import { unwrap } from '../../main/contract/index.ts';
 import { decide } from '../../main/evaluate/accept.ts';
 import { bootstrapped, type FiguresInput, figuresOf } from '../../main/evaluate/figures.ts';
-import { type EvaluationInput, planEvaluation, scoredProblems, stepIds } from '../../main/evaluate/plan.ts';
-import { asCandidate, execute, localExecutor, options, task } from './common.ts';
+import { planEvaluation, scoredProblems, stepIds } from '../../main/evaluate/plan.ts';
+import { asCandidate, evaluationInput, execute, localExecutor, options, task } from './common.ts';
 
 const { root, option } = options();
 const count = Number(option('count', '400'));
@@ -65,18 +65,7 @@ summary();
 async function compare(i: number, id: string, dtype: Dtype, forced: boolean): Promise<Row> {
   const started = performance.now();
   const loaded = task(root, id);
-  const input: EvaluationInput = {
-    task: loaded,
-    dtype,
-    candidate: { source: asCandidate(loaded, dtype), compileArgs: [] },
-    best: null,
-    sizeSet: 'published',
-    profile: 'none',
-    arch: 'native',
-    tries: 1,
-    planSeed: newRootSeed(),
-    label: `self ${i}`,
-  };
+  const input = evaluationInput(loaded, dtype, asCandidate(loaded, dtype), `self ${i}`);
   const bundle = timingOnly(unwrap(planEvaluation(input)), forced);
   const result = await execute(executor, bundle, newRootSeed(), `self-${i}`);
   const session = (name: string): TimeResult | null => {

@@ -14,7 +14,7 @@ import {
 } from '../../main/contract/index.ts';
 import { planEvaluation } from '../../main/evaluate/plan.ts';
 import { resolveProblem } from '../../main/evaluate/task/index.ts';
-import { execute, localExecutor, options, task } from './common.ts';
+import { evaluationInput, execute, localExecutor, options, task } from './common.ts';
 
 const { root, option } = options();
 const calls = Number(option('calls', '60'));
@@ -58,20 +58,7 @@ for (const subject of subjects) {
 
 async function facts(id: string, sizes: readonly Size[]): Promise<FactsResult> {
   const loaded = task(root, id);
-  const planned = unwrap(
-    planEvaluation({
-      task: loaded,
-      dtype: 'fp32',
-      candidate: null,
-      best: null,
-      sizeSet: 'published',
-      profile: 'none',
-      arch: 'native',
-      tries: 1,
-      planSeed: newRootSeed(),
-      label: `facts ${id}`,
-    }),
-  );
+  const planned = unwrap(planEvaluation(evaluationInput(loaded, 'fp32', null, `facts ${id}`)));
   const builds = planned.job.steps.filter((s) => s.kind === 'build');
   const verify = planned.job.steps.find((s): s is SessionStep => s.kind === 'session' && s.plan.mode === 'verify');
   if (verify?.plan.mode !== 'verify') throw new Error('no verification in the plan');

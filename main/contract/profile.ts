@@ -56,3 +56,160 @@ export const profileSchema = z.object({
 export type Profile = z.infer<typeof profileSchema>;
 export const profileModes = ['filtered', 'full', 'none'] as const;
 export type ProfileMode = (typeof profileModes)[number];
+
+/**
+ * Counts of one source line or one instruction. null: the page has no such column, or no number in the cell; never zero for missing.
+ * Stalls are by the ids of main/profile/stalls.json (a column unknown there keeps ncu's name); memory columns by ncu's names.
+ */
+export const sourceCountsSchema = z.object({
+  /** Warp samples of the sampler (all; and those of cycles in which the scheduler issued nothing, taken in another pass). */
+  samples: z.number().nullable(),
+  notIssued: z.number().nullable(),
+  /** Executions per warp, and per thread; `threadsOn`: threads whose predicate was true. */
+  instructions: z.number().nullable(),
+  threads: z.number().nullable(),
+  threadsOn: z.number().nullable(),
+  divergentBranches: z.number().nullable(),
+  stalls: z.record(z.string(), z.number()),
+  stallsNotIssued: z.record(z.string(), z.number()),
+  /** Sectors, tag requests, wavefronts, conflicts. */
+  memory: z.record(z.string(), z.number()),
+});
+export type SourceCounts = z.infer<typeof sourceCountsSchema>;
+
+export const sourceInstructionSchema = z.object({
+  /** As ncu prints it ("0x7f35557a0f00"), and bytes from the function's lowest address. */
+  address: z.string(),
+  offset: z.number().int().nullable(),
+  sass: z.string(),
+  opcode: z.string(),
+  /** Address space, operation and width as ncu prints them; null: none. */
+  access: z.object({ space: z.string(), operation: z.string(), size: z.string() }).nullable(),
+  /** Indices in the function's `lines`; several when inlining puts an instruction under several lines; none without line info. */
+  lines: z.array(z.number().int()),
+  counts: sourceCountsSchema,
+});
+export type SourceInstruction = z.infer<typeof sourceInstructionSchema>;
+
+export const sourceLineSchema = z.object({
+  file: z.string().nullable(),
+  line: z.number().int(),
+  text: z.string(),
+  /** Indices in the function's `instructions`. */
+  instructions: z.array(z.number().int()),
+  counts: sourceCountsSchema,
+  /** page: ncu printed the line's counts; instructions: summed here over the line's instructions. */
+  countsFrom: z.enum(['page', 'instructions']),
+});
+export type SourceLine = z.infer<typeof sourceLineSchema>;
+
+export const sourceFunctionSchema = z.object({
+  name: z.string(),
+  /** 0, 1, …: the page prints a kernel once per profiled launch. */
+  occurrence: z.number().int(),
+  files: z.array(z.string()),
+  lines: z.array(sourceLineSchema),
+  instructions: z.array(sourceInstructionSchema),
+});
+export type SourceFunction = z.infer<typeof sourceFunctionSchema>;
+
+export const sourcePageSchema = z.object({
+  shape: z.enum(['cuda,sass', 'cuda', 'sass', 'none']),
+  functions: z.array(sourceFunctionSchema),
+  /** Fields of SourceCounts that some table of the page has no column for. */
+  missing: z.array(z.string()),
+  /** What the page contradicts itself in, and rows that could not be read: nothing is silently repaired. */
+  problems: z.array(z.string()),
+  /** ncu's own lines (`==…==`). */
+  messages: z.array(z.string()),
+});
+export type SourcePage = z.infer<typeof sourcePageSchema>;
+
+export const heatRowSchema = z.object({
+  function: z.string(),
+  file: z.string().nullable(),
+  line: z.number().int().nullable(),
+  /** Set for rows per instruction. */
+  address: z.string().nullable(),
+  text: z.string(),
+  samples: z.number(),
+  /** Of all samples shown, 0…1, and the half width of its 95 % interval (Wilson) from the number of samples. */
+  share: z.number(),
+  plusMinus: z.number(),
+  /** Against the hottest row, 0…1: the colour. */
+  heat: z.number(),
+  /** The stall with most samples; null: no stall columns, or no sample of a waiting warp. Share of the row's samples. */
+  dominant: z
+    .object({ stall: z.string(), label: z.string(), meaning: z.string(), samples: z.number(), share: z.number() })
+    .nullable(),
+});
+export type HeatRow = z.infer<typeof heatRowSchema>;
+
+export const heatmapSchema = z.union([
+  z.object({
+    available: z.literal(true),
+    by: z.enum(['samples', 'notIssued']),
+    unit: z.enum(['line', 'instruction']),
+    total: z.number(),
+    /** Hottest first; rows without samples are left out. */
+    rows: z.array(heatRowSchema),
+    notes: z.array(z.string()),
+  }),
+  z.object({ available: z.literal(false), reason: z.string() }),
+]);
+export type Heatmap = z.infer<typeof heatmapSchema>;
+
+/** Measured peaks of a GPU for the roofline; null or absent: not measured. */
+export const rooflinePeaksSchema = z.object({
+  bytesPerS: z.number().nullable(),
+  /** By pipe of main/profile/roofline.json. */
+  flopsPerS: z.record(z.string(), z.number()),
+});
+export type RooflinePeaks = z.infer<typeof rooflinePeaksSchema>;
+
+export const rooflinePointSchema = z.object({
+  pipe: z.string(),
+  label: z.string(),
+  /** Operations counted, and how far ncu's rounding can be off. */
+  flop: z.number(),
+  plusMinus: z.number(),
+  /** Of all floating-point operations counted, 0…1. */
+  share: z.number(),
+  /** flop/byte, flop/s, flop/s, % of the ceiling at this intensity. */
+  intensity: metricValueSchema,
+  rate: metricValueSchema,
+  ceiling: metricValueSchema,
+  ofCeiling: metricValueSchema,
+  /** Which roof is above the point; null without both peaks. */
+  under: z.enum(['bandwidth', 'compute']).nullable(),
+});
+export type RooflinePoint = z.infer<typeof rooflinePointSchema>;
+
+export const rooflineSchema = z.object({
+  launch: z.number().int(),
+  kernel: z.string(),
+  bytes: metricValueSchema,
+  duration: metricValueSchema,
+  /** Pipes that executed something, most operations first. */
+  points: z.array(rooflinePointSchema),
+  /** Pipes whose counts are not in ncu's output. */
+  missing: z.array(z.object({ pipe: z.string(), reason: z.string() })),
+  notes: z.array(z.string()),
+});
+export type Roofline = z.infer<typeof rooflineSchema>;
+
+/** One finer bottleneck of a launch. Only `found` and `clear` are verdicts; both need all their inputs. */
+export const findingSchema = z.object({
+  id: z.string(),
+  label: z.string(),
+  state: z.enum(['found', 'clear', 'not-applicable', 'unknown']),
+  /** The measured quantity of the rule; not available in state unknown. */
+  value: metricValueSchema,
+  /** What is measured and when it counts as found, in words. */
+  rule: z.string(),
+  /** One sentence for people: what it means, or why nothing can be said. */
+  sentence: z.string(),
+  /** The metrics that prove it. */
+  evidence: z.array(filteredMetricSchema),
+});
+export type Finding = z.infer<typeof findingSchema>;

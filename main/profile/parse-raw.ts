@@ -140,5 +140,7 @@ export function metricValue(text: string, unit: string): MetricValue {
   if (/^(n\/a|no data|-?nan|-?inf)$/i.test(cleaned)) return { available: false, reason: `ncu reports "${cleaned}"` };
   if (!NUMBER.test(cleaned)) return { available: false, reason: `not a number: "${cleaned.slice(0, 60)}"` };
   const base = baseUnit(unit);
-  return { available: true, value: Number(cleaned.replaceAll(',', '')) * base.factor, unit: base.unit };
+  const value = Number(cleaned.replaceAll(',', '')) * base.factor;
+  if (!Number.isFinite(value)) return { available: false, reason: `out of range: "${cleaned.slice(0, 60)}"` };
+  return { available: true, value, unit: base.unit };
 }

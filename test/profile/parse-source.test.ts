@@ -182,6 +182,21 @@ describe('other shapes', () => {
     ]);
   });
 
+  test('a line summed here has no sum where an instruction has no number', () => {
+    const text = [
+      title('/a.cu', 'k'),
+      row(['Line No', 'Source', 'Address', 'Source', '# Samples', 'Instructions Executed', 'stall_wait']),
+      row(['3', 'a', '-', '-', '1', '1', '1']),
+      row(['', '', '0x10', 'A', 'n/a', '1', '1']),
+      row(['3', 'a', '-', '-', '5', '5', '5']),
+      row(['', '', '0x20', 'B', '5', '5', '']),
+    ].join('\n');
+    expect(parseSource(text).functions[0]?.lines[0]).toMatchObject({
+      countsFrom: 'instructions',
+      counts: { samples: null, instructions: 6, stalls: {} },
+    });
+  });
+
   test('source text with quotes, doubled or not, and titles in it', () => {
     const rows = [
       '"5","printf(""%d"",""x"");","-","-","1","1"',
@@ -275,6 +290,7 @@ describe('mutations of the real page', () => {
       );
       expect(both.functions[0]?.instructions[53]?.counts.samples).toBeNull();
       expect(both.functions[0]?.lines[0]?.counts.samples).toBe(50341);
+      expect(both.problems).toEqual([]); // nothing to compare the total with
     }
   });
 

@@ -20,6 +20,9 @@ export interface BundleSettings {
   readonly resumeCommand: string;
 }
 
+/** A path as a shell takes it, to be copied from the screen. */
+const quoted = (path: string): string => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+
 /**
  * Hands jobs to someone else: writes a self-contained folder and parks; asked again for the same job (same job, position and seed),
  * it takes the result that a worker left there. Runs nothing. Throws AppFailure `input.bundle`, `format.*`, `env.*`.
@@ -41,7 +44,7 @@ export class BundleExecutor implements Executor {
     const result = await readResult(folder, request, bundle);
     if (result) return { kind: 'done', result };
     if (!(await isWhole(folder, request))) await writeBundle(folder, bundle, request);
-    const how = `Run "cudamaster worker ${folder}" on the GPU machine (copy the folder there, and back when result.json is in it), then: ${this.settings.resumeCommand}`;
+    const how = `Run "cudamaster worker ${quoted(folder)}" on the GPU machine (copy the folder there, and back when result.json is in it), then: ${this.settings.resumeCommand}`;
     return { kind: 'parked', waiting: { for: 'bundle', path: folder, how } };
   }
 

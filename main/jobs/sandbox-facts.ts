@@ -50,8 +50,10 @@ export async function probeSandbox(tools: ToolPaths): Promise<SandboxProbe> {
   if (tools.bwrap === null)
     return {
       usable: false,
-      why: 'bubblewrap (bwrap) is not installed',
-      remedy: 'Install it: apt install bubblewrap, dnf install bubblewrap.',
+      // A bwrap that cannot make a sandbox counts as none.
+      why: 'no bubblewrap (bwrap) that works was found',
+      remedy:
+        'Install it: apt install bubblewrap, dnf install bubblewrap. Where it is installed, `cudamaster doctor` says what keeps it from working.',
     };
   await makeDeviceNodes();
   const facts = collect(tools, tools.bwrap);

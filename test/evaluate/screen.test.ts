@@ -315,6 +315,32 @@ describe('evasions are refused', () => {
   });
 });
 
+describe('sources that are no programs', () => {
+  test.each([
+    'extern "C" {',
+    '(',
+    'namespace n {',
+    'struct s {',
+    '[[',
+    'asm("',
+    '::',
+    'template<',
+    '#if 1\n',
+    '{}',
+    'a;',
+    'f(){}',
+  ])('%s without end is refused', (text) => {
+    const junk = text.repeat(Math.floor(200_000 / text.length));
+    for (const whole of [kernel + junk, junk + kernel]) expect(rules(whole)).not.toEqual([]);
+  });
+
+  test('a very long one is refused before it is looked at', () => {
+    expect(rules(source(`/* ${'x'.repeat(600_000)} */`))).toEqual([
+      'text: the source is longer than 524288 characters',
+    ]);
+  });
+});
+
 describe('signature', () => {
   const only = (text: string) => screenSource(text, expected);
   test('missing extern "C" is named as the only gap', () => {

@@ -38,6 +38,12 @@ const code = (promise: Promise<unknown>): Promise<unknown> =>
   );
 
 describe('BundleExecutor', () => {
+  it('names a folder with spaces so that the command can be copied', async () => {
+    using root = folder();
+    const { path, how } = await park(join(root.path, "it's a folder"));
+    expect(how).toContain(`cudamaster worker '${path.replace("'", "'\\''")}'`);
+  });
+
   it('writes a self-contained folder, parks with what to do, and imports the result', async () => {
     using root = folder();
     const { path, how } = await park(root.path);

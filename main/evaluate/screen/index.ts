@@ -65,6 +65,7 @@ export function screenSource(source: string, expected: Expected, options: Screen
   }
   const structure = structureOf(code);
   for (const line of structure.unbalanced) report.add(line, 'text', 'a bracket has no counterpart');
+  for (const line of structure.oversized) report.add(line, 'text', 'a declaration with so many braces is not allowed');
   const libraries = options.libraries ?? [];
   checkNames(code, structure, report, libraries);
   for (const macro of macros) {

@@ -34,7 +34,12 @@ export interface Structure {
   readonly classes: ReadonlyMap<string, readonly [number, number]>;
   /** Lines of brackets that do not match. */
   readonly unbalanced: readonly number[];
+  /** Lines where one declaration has more braces than declarations have. */
+  readonly oversized: readonly number[];
 }
+
+/** Braces of one declaration: each is looked at together with all that stands before it. */
+const mostBraces = 64;
 
 const opening: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 
@@ -79,6 +84,7 @@ class Parser {
   readonly functions: FunctionDef[] = [];
   readonly statements: Statement[] = [];
   readonly classes = new Map<string, readonly [number, number]>();
+  readonly oversized: number[] = [];
 
   constructor(code: readonly Token[], pairs: ReadonlyMap<number, number>) {
     this.code = code;
@@ -92,15 +98,22 @@ class Parser {
   /** Declarations between two positions. */
   scope(from: number, to: number, kind: 'namespace' | 'class', externC: boolean): void {
     let start = from;
+    let braces = 0;
     for (let i = from; i < to; i++) {
       const text = this.text(i);
       if (text === ';') {
         if (i > start) this.statements.push({ from: start, to: i - 1, scope: kind, externC });
         start = i + 1;
+        braces = 0;
       } else if (text === '(' || text === '[') i = this.skip(i, to);
       else if (text === '{') {
         const end = this.skip(i, to);
-        if (this.block(start, i, end, externC)) start = end + 1;
+        const last = ++braces > mostBraces;
+        if (last) this.oversized.push(this.code[i]?.line ?? 0);
+        if (last || this.block(start, i, end, externC)) {
+          start = end + 1;
+          braces = 0;
+        }
         i = end;
       } else if (text === ':' && kind === 'class' && /^(public|private|protected)$/.test(this.text(i - 1)))
         start = i + 1;
@@ -162,11 +175,15 @@ class Parser {
 
   /** Position of the name and parentheses of a function whose body opens at `open`, or null. */
   private functionHead(start: number, open: number): { nameAt: number; open: number; close: number } | null {
+    let unclosed = 0;
     for (let i = start; i < open; i++) {
       const text = this.text(i);
       if (text === '=' && this.text(i - 1) !== 'operator') return null;
-      if (text === '<' && this.text(i - 1) === 'template') {
-        i = this.angle(i, open);
+      // A list without an end is searched to the end of the head: not again for each of thousands.
+      if (text === '<' && this.text(i - 1) === 'template' && unclosed < mostBraces) {
+        const end = this.angle(i, open);
+        if (end === i) unclosed++;
+        i = end;
         continue;
       }
       if (text !== '(') {
@@ -229,5 +246,6 @@ export function structureOf(code: readonly Token[]): Structure {
   const { pairs, unbalanced } = matching(code);
   const parser = new Parser(code, pairs);
   parser.scope(0, code.length, 'namespace', false);
-  return { functions: parser.functions, statements: parser.statements, classes: parser.classes, unbalanced };
+  const { functions, statements, classes, oversized } = parser;
+  return { functions, statements, classes, unbalanced, oversized };
 }

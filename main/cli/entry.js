@@ -17,7 +17,7 @@ if (major < 22 || (major === 22 && minor < 12)) {
   refuse(
     'env.node-version',
     'CUDAMaster needs Node 22.12 or newer; this is Node ' + process.versions.node + '.',
-    'Install a current Node from https://nodejs.org, or use the one in this package: npx node dist/cudamaster.js',
+    'Install a current Node from https://nodejs.org, or, in a clone of the repository, use the one that comes with its packages: npx node dist/cudamaster.js',
     3
   );
 } else {

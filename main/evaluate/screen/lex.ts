@@ -197,13 +197,16 @@ class Lexer {
   }
 
   private number(line: number): void {
-    let text = this.take();
+    // The last character is kept apart: asking a growing text for it copies the text each time.
+    let last = this.take();
+    let text = last;
     for (;;) {
       const c = this.peek();
-      if (/[eEpP]/.test(text.at(-1) ?? '') && /[+-]/.test(c)) text += this.take();
-      else if (isName(c) || c === '.') text += this.take();
-      else if (c === "'" && isName(this.ahead(2)[1] ?? '')) text += this.take();
-      else break;
+      const sign = /[eEpP]/.test(last) && /[+-]/.test(c);
+      const separator = c === "'" && isName(this.ahead(2)[1] ?? '');
+      if (!sign && !separator && !isName(c) && c !== '.') break;
+      last = this.take();
+      text += last;
     }
     this.push('number', text, line);
   }

@@ -1,3 +1,4 @@
+export * from './api.ts';
 export * from './calibration.ts';
 export * from './chat.ts';
 export * from './errors.ts';
@@ -7,6 +8,7 @@ export * from './profile.ts';
 export * from './recording.ts';
 export * from './result.ts';
 export * from './run.ts';
+export * from './run-state.ts';
 export * from './session.ts';
 export * from './task.ts';
 export * from './toolchain.ts';

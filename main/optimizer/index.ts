@@ -1,7 +1,7 @@
+export * from '../contract/run-state.ts';
 export * from './limits.ts';
 export * from './loop.ts';
 export { labelOf, measureBaseline } from './measure.ts';
 export * from './ports.ts';
 export { Steps } from './steps.ts';
 export { toStop } from './stop.ts';
-export * from './summary.ts';

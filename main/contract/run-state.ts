@@ -1,4 +1,7 @@
-import type { AppError, Evaluation, RunConfig, RunEvent, RunStatus, RunSummary, Waiting } from '../contract/index.ts';
+import type { Evaluation } from './evaluation.ts';
+import type { Waiting } from './job.ts';
+import type { AppError } from './result.ts';
+import type { RunConfig, RunEvent, RunStatus, RunSummary } from './run.ts';
 
 export interface AttemptState {
   readonly attempt: number;

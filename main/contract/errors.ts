@@ -49,6 +49,7 @@ const catalogue = {
   'provider.context-length': 5,
   'provider.refused': 5,
   'provider.local-only': 5,
+  'provider.consent': 5,
   'limit.money': 6,
   'limit.tokens': 6,
   'limit.time': 6,

@@ -50,6 +50,24 @@ export const sizeFiguresSchema = z.object({
 });
 export type SizeFigures = z.infer<typeof sizeFiguresSchema>;
 
+/** Largest and RMS error, ulp of the stored type; null = nothing finite was compared. */
+export const ulpErrorSchema = z.object({ maxUlp: z.number().nullable(), rmsUlp: z.number().nullable() });
+export type UlpError = z.infer<typeof ulpErrorSchema>;
+
+/** Errors at one size with one kind of input, worst over seeds and outputs. */
+export const numericsSchema = z.object({
+  /** "verify/3", "verify/3+ties", "published/2". */
+  problem: z.string(),
+  /** Size as text, "n=1003". */
+  size: z.string(),
+  /** Kind of input: "usual", or the name of the task's extra input ("wide", "ties" …). */
+  kind: z.string(),
+  candidate: ulpErrorSchema.nullable(),
+  /** The original at the same size and kind (its own seeds); null = not measured. */
+  origin: ulpErrorSchema.nullable(),
+});
+export type Numerics = z.infer<typeof numericsSchema>;
+
 export const evaluationSchema = z.object({
   outcome: outcomeSchema,
   /** One line naming the reason, with numbers. */
@@ -83,6 +101,11 @@ export const evaluationSchema = z.object({
       problem: z.string().nullable(),
     })
     .nullable(),
+  /**
+   * Errors by size and kind of input beside the origin's; null = not measured (not verified, or an older record). Absent in records
+   * made before it was reported.
+   */
+  numerics: z.array(numericsSchema).nullable().optional(),
   wrong: z.array(z.object({ problem: z.string(), seed: z.string(), outputs: z.array(comparisonSchema) })),
   incidents: z.array(incidentSchema),
   build: z

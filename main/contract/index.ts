@@ -5,6 +5,7 @@ export * from './errors.ts';
 export * from './evaluation.ts';
 export * from './job.ts';
 export * from './profile.ts';
+export * from './provider.ts';
 export * from './recording.ts';
 export * from './result.ts';
 export * from './run.ts';

@@ -3,6 +3,7 @@ import { agentNames, chatReplySchema, chatRequestSchema } from './chat.ts';
 import { evaluationSchema, outcomeSchema } from './evaluation.ts';
 import { jobResultSchema, jobSchema } from './job.ts';
 import { profileModes } from './profile.ts';
+import { agentModelsSchema, effortSchema } from './provider.ts';
 import { appErrorSchema } from './result.ts';
 import { dtypeSchema, sizeSets } from './task.ts';
 
@@ -24,6 +25,10 @@ export const runConfigSchema = z.object({
   notes: z.string().default(''),
   /** Context length to plan prompts for, tokens (prompt and answer together). Absent: a cautious default. */
   contextTokens: z.number().int().positive().optional(),
+  /** Agents that ask another provider or model than the run's. */
+  models: agentModelsSchema.optional(),
+  /** How hard the models may think. Absent: not said to them. */
+  effort: effortSchema.optional(),
   /** Round 1 starts from this source instead of a Planner's scheme: shows Debug at work on a known wrong candidate. */
   startFromWrong: z.object({ label: z.string(), source: z.string(), compileArgs: z.array(z.string()) }).optional(),
 });
@@ -102,6 +107,8 @@ export const runEventSchema = z.discriminatedUnion('type', [
     promptTokens: z.number().nullable(),
     completionTokens: z.number().nullable(),
     costUsd: z.number().nullable(),
+    /** Who answered, as far as known. */
+    model: z.string().optional(),
   }),
   z.object({ type: z.literal('parked'), waitingFor: z.enum(['bundle', 'answer']), path: z.string(), how: z.string() }),
   z.object({ type: z.literal('resumed'), note: z.string() }),

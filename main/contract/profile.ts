@@ -21,13 +21,27 @@ export type Launch = z.infer<typeof launchSchema>;
 export const bottlenecks = ['compute', 'memory-bandwidth', 'memory-latency'] as const;
 export type Bottleneck = (typeof bottlenecks)[number];
 
+/** θ in % of peak. */
+export const thresholdsSchema = z.object({ compute: z.number(), dram: z.number(), memory: z.number() });
+export type Thresholds = z.infer<typeof thresholdsSchema>;
+
+/** Table 2 of the paper, from the three throughputs in % of peak. One home: the session asks it between its two collections, the verdict after. */
+export function bottleneckOf(seen: Thresholds, over: Thresholds): Bottleneck {
+  if (seen.compute > over.compute) return 'compute';
+  return seen.dram > over.dram || seen.memory > over.memory ? 'memory-bandwidth' : 'memory-latency';
+}
+
+/** Memory is the higher of two sides that both exceed θ: its metrics go along with those of the compute bound. */
+export const memoryHigher = (seen: Thresholds, over: Thresholds): boolean =>
+  (seen.memory > over.memory || seen.dram > over.dram) && Math.max(seen.memory, seen.dram) > seen.compute;
+
 export const verdictSchema = z.object({
   /** null: a needed metric is missing; `why` says which. */
   bottleneck: z.enum(bottlenecks).nullable(),
   /** Grid below one wave. */
   launchBound: z.boolean(),
   why: z.string(),
-  thresholds: z.object({ compute: z.number(), dram: z.number(), memory: z.number() }),
+  thresholds: thresholdsSchema,
   /** The launch with most time. */
   launch: z.number().int().nullable(),
 });
@@ -40,20 +54,44 @@ export const filteredMetricSchema = z.object({
   value: metricValueSchema,
 });
 
-export const profileSchema = z.object({
-  status: z.enum(['complete', 'incomplete', 'unavailable']),
-  /** For incomplete/unavailable: what happened and the remedy. */
-  reason: z.string().optional(),
-  remedy: z.string().optional(),
-  ncuVersion: z.string().nullable(),
-  problem: z.string().nullable(),
-  launches: z.array(launchSchema),
-  verdict: verdictSchema.nullable(),
-  filtered: z.array(filteredMetricSchema),
-  /** Finer evidence of the same launch for the Planner: occupancy limits, divergence, coalescing, spills, stalls. */
-  evidence: z.array(filteredMetricSchema).optional(),
+/** Resources of one compiled kernel as ptxas reported them; null: it did not say. Bytes per thread, shared and constant per block. */
+export const kernelStaticSchema = z.object({
+  /** Name as ptxas prints it (mangled), and the bare function name. */
+  symbol: z.string(),
+  kernel: z.string(),
+  arch: z.string(),
+  registers: z.number().nullable(),
+  stackBytes: z.number().nullable(),
+  spillStoreBytes: z.number().nullable(),
+  spillLoadBytes: z.number().nullable(),
+  sharedBytes: z.number().nullable(),
+  constantBytes: z.number().nullable(),
+  barriers: z.number().nullable(),
 });
-export type Profile = z.infer<typeof profileSchema>;
+export type KernelStatic = z.infer<typeof kernelStaticSchema>;
+
+/** One collection by ncu: a process of its own. */
+export const profileStageSchema = z.object({
+  /** verdict: every launch, what the verdict needs; evidence: the hottest launch, what its bottleneck needs; full: all sections. */
+  stage: z.enum(['verdict', 'evidence', 'full']),
+  /** Metric ids and sections asked for. */
+  metrics: z.array(z.string()),
+  sections: z.array(z.string()),
+  /** Ids that this ncu or GPU does not know: asked for once, left out after its answer. */
+  unknown: z.array(z.string()),
+  /** The launch it was restricted to (index of the whole call); null: all of the call. */
+  launch: z.number().int().nullable(),
+  launches: z.number().int(),
+  /** Times a launch was replayed, the most of any; null: ncu did not say. */
+  passes: z.number().int().nullable(),
+  /** Collecting, and reading the report, ms. */
+  collectMs: z.number(),
+  importMs: z.number(),
+  /** Why there is less than was asked for. */
+  note: z.string().optional(),
+});
+export type ProfileStage = z.infer<typeof profileStageSchema>;
+
 export const profileModes = ['filtered', 'full', 'none'] as const;
 export type ProfileMode = (typeof profileModes)[number];
 
@@ -125,6 +163,47 @@ export const sourcePageSchema = z.object({
 });
 export type SourcePage = z.infer<typeof sourcePageSchema>;
 
+/** What is kept of a page for people and screens: one kernel, samples and stalls by row. Counts are null where the page has none. */
+const sourceRow = {
+  samples: z.number().nullable(),
+  /** Executions per warp. */
+  executed: z.number().nullable(),
+  /** Samples by stall (main/profile/stalls.json), without zeros. */
+  stalls: z.record(z.string(), z.number()),
+};
+export const sourceViewSchema = z.object({
+  function: z.string(),
+  files: z.array(z.string()),
+  /** Samples of all instructions, kept or not. */
+  samples: z.number().nullable(),
+  lines: z.array(
+    z.object({
+      file: z.string().nullable(),
+      line: z.number().int(),
+      text: z.string(),
+      /** Indices in `instructions`. */
+      instructions: z.array(z.number().int()),
+      ...sourceRow,
+    }),
+  ),
+  /** In the order of their addresses. */
+  instructions: z.array(
+    z.object({
+      address: z.string(),
+      offset: z.number().int().nullable(),
+      sass: z.string(),
+      /** Indices in `lines`. */
+      lines: z.array(z.number().int()),
+      ...sourceRow,
+    }),
+  ),
+  /** Rows left out to keep results small: those with fewest samples. */
+  omitted: z.object({ lines: z.number().int(), instructions: z.number().int() }),
+  /** What the page lacks or contradicts itself in. */
+  notes: z.array(z.string()),
+});
+export type SourceView = z.infer<typeof sourceViewSchema>;
+
 export const heatRowSchema = z.object({
   function: z.string(),
   file: z.string().nullable(),
@@ -186,6 +265,8 @@ export const rooflinePointSchema = z.object({
 export type RooflinePoint = z.infer<typeof rooflinePointSchema>;
 
 export const rooflineSchema = z.object({
+  /** The roofs; absent in older results. */
+  peaks: rooflinePeaksSchema.optional(),
   launch: z.number().int(),
   kernel: z.string(),
   bytes: metricValueSchema,
@@ -213,3 +294,30 @@ export const findingSchema = z.object({
   evidence: z.array(filteredMetricSchema),
 });
 export type Finding = z.infer<typeof findingSchema>;
+
+export const profileSchema = z.object({
+  status: z.enum(['complete', 'incomplete', 'unavailable']),
+  /** For incomplete/unavailable: what happened and the remedy. */
+  reason: z.string().optional(),
+  remedy: z.string().optional(),
+  ncuVersion: z.string().nullable(),
+  problem: z.string().nullable(),
+  launches: z.array(launchSchema),
+  verdict: verdictSchema.nullable(),
+  filtered: z.array(filteredMetricSchema),
+  /** Finer evidence of the same launch for the Planner: occupancy limits, divergence, coalescing, spills, stalls. */
+  evidence: z.array(filteredMetricSchema).optional(),
+  /** Finer bottlenecks of the same launch, every rule with its state. */
+  findings: z.array(findingSchema).optional(),
+  /** Source and machine code of that launch's kernel with samples. */
+  source: sourceViewSchema.optional(),
+  /** Hottest rows of it; not available with the reason. */
+  heatmap: z.object({ lines: heatmapSchema, instructions: heatmapSchema }).optional(),
+  /** That launch under this GPU's measured roofs. */
+  roofline: rooflineSchema.optional(),
+  static: z.array(kernelStaticSchema).optional(),
+  stages: z.array(profileStageSchema).optional(),
+  /** Launches ncu profiled, where fewer are kept in `launches`. */
+  launchCount: z.number().int().optional(),
+});
+export type Profile = z.infer<typeof profileSchema>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bottlenecks, profileStageSchema, thresholdsSchema } from './profile.ts';
 
 /**
  * A session: a broker drives runner processes (with candidate code, in the sandbox) and a judge process (without).
@@ -140,6 +141,22 @@ export const timePlanSchema = z.object({
   nominateAbove: z.number(),
 });
 
+/**
+ * Collection in two stages, each an ncu of its own: first the plan's `metrics` of every launch, then, of the launch with most time, what
+ * its bottleneck needs. The session decides between them with the data given here, so that a machine with the worker alone can.
+ */
+export const profileStagesSchema = z.object({
+  /** Metric ids of the quantities that decide, first one present wins. */
+  duration: z.array(z.string()),
+  throughputs: z.object({ compute: z.array(z.string()), dram: z.array(z.string()), memory: z.array(z.string()) }),
+  thresholds: thresholdsSchema,
+  /** Second stage: metric ids whatever the bottleneck is, and by bottleneck; what the first one has is not asked again. */
+  always: z.array(z.string()),
+  byBottleneck: z.record(z.enum(bottlenecks), z.array(z.string())),
+  sections: z.array(z.string()),
+});
+export type ProfileStages = z.infer<typeof profileStagesSchema>;
+
 export const profilePlanSchema = z.object({
   mode: z.literal('profile'),
   ...common,
@@ -150,6 +167,13 @@ export const profilePlanSchema = z.object({
   sections: z.array(z.string()).default([]),
   /** Import the source page too (SourceCounters). */
   source: z.boolean().default(false),
+  /** Absent: everything is collected at once. */
+  stages: profileStagesSchema.optional(),
+  /** ncu's own set of sections ("full") instead of metrics. */
+  set: z.string().optional(),
+  /** Launches of the call that are profiled, and rows of them kept (most time first); absent: all. */
+  maxLaunches: z.number().int().positive().optional(),
+  keepLaunches: z.number().int().positive().optional(),
 });
 
 export const sanitizePlanSchema = z.object({
@@ -346,6 +370,15 @@ export const profileResultSchema = z.object({
   /** Raw page and source page as ncu printed them (CSV); empty when it gave none. */
   rawCsv: z.string(),
   sourceCsv: z.string().default(''),
+  /** Raw page of the second stage: the hottest launch. */
+  detailCsv: z.string().optional(),
+  /** The source page of the hottest launch, gzip in base64: pages compress to a tenth, and recordings stay small. */
+  sourceGz: z.string().optional(),
+  /** Rows that the stored source page lost to its cap. */
+  sourceCut: z.number().int().optional(),
+  stages: z.array(profileStageSchema).optional(),
+  /** Launches profiled by kernel, where `rawCsv` keeps fewer. */
+  counts: z.array(z.object({ kernel: z.string(), launches: z.number().int() })).optional(),
   log: z.string(),
   exitCode: z.number().int().nullable(),
   incidents: z.array(incidentSchema),

@@ -10,13 +10,14 @@ import {
   type Profile,
   type Result,
   type ThresholdProposal,
+  type Thresholds,
   type Throughput,
   throughputs,
   type Verdict,
   type VerdictShift,
 } from '../contract/index.ts';
 import { bootstrapInterval, type Cut, type Interval, type NoCut, otsu, type Random } from './otsu.ts';
-import { metric, metricName, PAPER_THRESHOLDS, type Thresholds, verdict } from './table2.ts';
+import { metric, metricName, PAPER_THRESHOLDS, verdict } from './table2.ts';
 
 /**
  * When a threshold is adopted. The interval may be 10 points wide: the paper gives its θ as a round ten, so a threshold less sure

@@ -1,7 +1,7 @@
-import type { Profile, ProfileResult, TimeResult } from '../contract/index.ts';
+import type { Profile, ProfileResult, Thresholds, TimeResult } from '../contract/index.ts';
 import { kernelBaseName } from './kernel-name.ts';
 import { parseRaw } from './parse-raw.ts';
-import { evidenceView, filteredView, PAPER_THRESHOLDS, type Thresholds, verdict } from './table2.ts';
+import { evidenceView, filteredView, PAPER_THRESHOLDS, verdict } from './table2.ts';
 
 type Activity = TimeResult['activities'][number];
 

@@ -1,9 +1,16 @@
-import type { Bottleneck, Launch, MetricValue, Profile, Verdict } from '../contract/index.ts';
+import {
+  bottleneckOf,
+  type Launch,
+  type MetricValue,
+  memoryHigher,
+  type Profile,
+  type Thresholds,
+  type Verdict,
+} from '../contract/index.ts';
 import table from './table2.json' with { type: 'json' };
 
 type MetricKey = keyof typeof table.metrics;
 type Filtered = Profile['filtered'][number];
-export type Thresholds = Verdict['thresholds'];
 
 /** θ of the paper, in % of peak. `calibrate` may propose other ones for a GPU. */
 export const PAPER_THRESHOLDS: Thresholds = { compute: 30, dram: 30, memory: 30 };
@@ -92,9 +99,7 @@ export function verdict(launches: readonly Launch[], thresholds: Thresholds = PA
       return none(`no verdict: ${entry(key).label} is missing (${value.reason})${grid}`, launch.index, launchBound);
   if (!compute.available || !memory.available || !dram.available) return none('unreachable', launch.index, launchBound);
   const seen = `SM ${pct(compute.value)}, memory ${pct(memory.value)}, DRAM ${pct(dram.value)}`;
-  const highMemory = dram.value > thresholds.dram || memory.value > thresholds.memory;
-  const bottleneck: Bottleneck =
-    compute.value > thresholds.compute ? 'compute' : highMemory ? 'memory-bandwidth' : 'memory-latency';
+  const bottleneck = bottleneckOf({ compute: compute.value, memory: memory.value, dram: dram.value }, thresholds);
   return { bottleneck, launchBound, why: `${seen}${grid}`, thresholds, launch: launch.index };
 }
 
@@ -113,18 +118,18 @@ export function filteredView(launches: readonly Launch[], of: Verdict): Filtered
   const launch = launchOf(launches, of);
   if (launch === undefined || of.bottleneck === null) return [];
   const keys: MetricKey[] = [...(table.bottlenecks[of.bottleneck] as MetricKey[])];
-  if (of.bottleneck === 'compute' && memoryHigher(launch, of.thresholds))
+  const seen = throughputsOf(launch);
+  if (of.bottleneck === 'compute' && seen !== null && memoryHigher(seen, of.thresholds))
     keys.push(...(table.bottlenecks['memory-bandwidth'] as MetricKey[]));
   return keys.map((key) => show(launch, key));
 }
 
-function memoryHigher(launch: Launch, thresholds: Thresholds): boolean {
+function throughputsOf(launch: Launch): Thresholds | null {
   const compute = metric(launch, 'compute');
   const memory = metric(launch, 'memory');
   const dram = metric(launch, 'dram');
-  if (!compute.available || !memory.available || !dram.available) return false;
-  const exceeds = memory.value > thresholds.memory || dram.value > thresholds.dram;
-  return exceeds && Math.max(memory.value, dram.value) > compute.value;
+  if (!compute.available || !memory.available || !dram.available) return null;
+  return { compute: compute.value, memory: memory.value, dram: dram.value };
 }
 
 /** Finer evidence for the Planner: occupancy and its limits, divergence, coalescing, bank conflicts, spills, stalls. Missing ones left out. */

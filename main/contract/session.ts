@@ -137,6 +137,8 @@ export const timePlanSchema = z.object({
   gate: z.boolean(),
   /** Random positions checked after each timed call. */
   positions: z.number().int().min(1),
+  /** Calls of the first blocks only are checked: for sessions without a candidate, whose judge takes far longer than the calls. Absent: all. */
+  checkedBlocks: z.number().int().min(1).optional(),
   /** Nominated when the point estimate of R exceeds this. */
   nominateAbove: z.number(),
 });
@@ -154,6 +156,8 @@ export const profileStagesSchema = z.object({
   always: z.array(z.string()),
   byBottleneck: z.record(z.enum(bottlenecks), z.array(z.string())),
   sections: z.array(z.string()),
+  /** What to ask instead of an id that ncu does not know on this GPU, in order. */
+  instead: z.record(z.string(), z.array(z.string())).default({}),
 });
 export type ProfileStages = z.infer<typeof profileStagesSchema>;
 
@@ -370,8 +374,8 @@ export const profileResultSchema = z.object({
   /** Raw page and source page as ncu printed them (CSV); empty when it gave none. */
   rawCsv: z.string(),
   sourceCsv: z.string().default(''),
-  /** Raw page of the second stage: the hottest launch. */
-  detailCsv: z.string().optional(),
+  /** Raw page of the hottest launch with all that was asked of it (`rawCsv` then has the verdict's columns only); gzip in base64. */
+  detailGz: z.string().optional(),
   /** The source page of the hottest launch, gzip in base64: pages compress to a tenth, and recordings stay small. */
   sourceGz: z.string().optional(),
   /** Rows that the stored source page lost to its cap. */

@@ -8,7 +8,7 @@ export const FORMAT = {
   jobResult: 1,
   bundle: 1,
   recording: 1,
-  history: 1,
+  history: 2,
   settings: 1,
   prices: 1,
 } as const;

@@ -59,7 +59,8 @@ export class ContentFiles {
   async collect(db: Database, grace = graceMs): Promise<number> {
     await db.transaction((tx) =>
       tx.run(`DELETE FROM content WHERE hash NOT IN (SELECT content FROM events WHERE content IS NOT NULL)
-              AND hash NOT IN (SELECT content FROM steps WHERE content IS NOT NULL)`),
+              AND hash NOT IN (SELECT content FROM steps WHERE content IS NOT NULL)
+              AND hash NOT IN (SELECT request_content FROM steps WHERE request_content IS NOT NULL)`),
     );
     let deleted = 0;
     for await (const file of this.#store.list()) {

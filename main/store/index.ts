@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import type { AppError, Recording, RunConfig } from '../contract/index.ts';
+import type { AppError, Recording, RunConfig, StepDetail, StepLine, VersionRow } from '../contract/index.ts';
 import { ContentFiles } from './content.ts';
 import type { Database } from './db/database.ts';
 import { type OpenOptions, openDatabase } from './db/open.ts';
-import { isDriven, Lease } from './lease.ts';
+import { drivers, isDriven, Lease } from './lease.ts';
 import { exportRecording } from './recording.ts';
 import { prepareResume, type ResumeReport } from './resume.ts';
 import { RunLogStore } from './runLog.ts';
@@ -21,8 +21,11 @@ import {
   type StoredEvent,
   updateConfig,
 } from './runs.ts';
+import { findStep, listSteps } from './steps.ts';
 import { type Subscription, subscribe } from './subscribe.ts';
 import { TransientBus, type TransientListener } from './transient.ts';
+import { fillVersions } from './upgrade.ts';
+import { editVersion, findVersion, listVersions, type VersionEdit } from './versions.ts';
 
 export { environmentChanges } from './environment.ts';
 export { parseRecording, readRecording, recordingText } from './recording.ts';
@@ -30,6 +33,7 @@ export type { ResumeReport } from './resume.ts';
 export { RunLogStore } from './runLog.ts';
 export type { Environment, NewRun, OpenStep, RunKind, RunRecord, StoredEvent } from './runs.ts';
 export type { Subscription } from './subscribe.ts';
+export { partsOfVersion, type VersionEdit, versionId } from './versions.ts';
 
 /** A run that this process drives. `release` when it has ended or parked. */
 export interface DrivenRun {
@@ -56,7 +60,9 @@ export class Store {
 
   /** Opens `folder`/history.db. Throws AppFailure format.newer, store.busy, env.not-writable, env.disk-full. */
   static async open(folder: string, options: OpenOptions = {}): Promise<Store> {
-    const { db, notice } = await openDatabase(join(folder, 'history.db'), options);
+    const content = new ContentFiles(join(folder, 'content'));
+    const fill = (c: Parameters<typeof fillVersions>[0]) => fillVersions(c, content);
+    const { db, notice } = await openDatabase(join(folder, 'history.db'), { ...options, fill });
     return new Store(folder, db, notice);
   }
 
@@ -108,6 +114,50 @@ export class Store {
   /** True while a living process drives the run. */
   isDriven(run: string): Promise<boolean> {
     return isDriven(this.#db, run);
+  }
+
+  /** Runs that a living process drives now. */
+  drivers(): Promise<Map<string, { pid: number; host: string; here: boolean }>> {
+    return drivers(this.#db);
+  }
+
+  /** Changes whenever anything was committed, by whichever process. */
+  dataVersion(): Promise<number> {
+    return this.#db.dataVersion();
+  }
+
+  /** One text each that changes when the list of runs, or of versions, does. */
+  async marks(): Promise<{ runs: string; versions: string }> {
+    const row = await this.#db.get<{ runs: string; versions: string }>(
+      `SELECT (SELECT count(*) || ' ' || coalesce(max(updated_at), '') || ' ' || sum(resumes) FROM runs) || ' ' ||
+         (SELECT coalesce(group_concat(token), '') FROM (SELECT token FROM leases ORDER BY run)) AS runs,
+       (SELECT count(*) || ' ' || coalesce(max(rev), 0) FROM versions) AS versions`,
+    );
+    return { runs: row?.runs ?? '', versions: row?.versions ?? '' };
+  }
+
+  /** Versions as the history lists them, newest first; `deleted`: the bin. */
+  versions(deleted?: boolean): Promise<VersionRow[]> {
+    return listVersions(this.#db, deleted);
+  }
+
+  /** Throws `store.not-found`, `usage`. */
+  version(id: string): Promise<VersionRow> {
+    return findVersion(this.#db, id);
+  }
+
+  /** Note, pin, bin. Throws `store.not-found`, `usage`. */
+  editVersion(id: string, edit: VersionEdit): Promise<VersionRow> {
+    return editVersion(this.#db, id, edit);
+  }
+
+  steps(run: string): Promise<StepLine[]> {
+    return listSteps(this.#db, run);
+  }
+
+  /** Throws `store.not-found`. */
+  step(run: string, position: string): Promise<StepDetail> {
+    return findStep(this.#db, this.#content, run, position);
   }
 
   /** The step that is under way or waits, if any. */

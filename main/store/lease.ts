@@ -118,3 +118,14 @@ const heldBy = (run: string, row: LeaseRow): AppFailure =>
       detail: `last sign of life ${row.heartbeat_at}`,
     }).error,
   );
+
+/** Runs that a living process drives now, and which: this one, or another. */
+export async function drivers(db: Database): Promise<Map<string, { pid: number; host: string; here: boolean }>> {
+  const { place } = thisPlace();
+  const rows = (await db.all('SELECT * FROM leases')) as unknown as LeaseRow[];
+  const out = new Map<string, { pid: number; host: string; here: boolean }>();
+  for (const row of rows as (LeaseRow & { run: string })[])
+    if (isHeld(row))
+      out.set(row.run, { pid: row.pid, host: row.host, here: row.place === place && row.pid === process.pid });
+  return out;
+}

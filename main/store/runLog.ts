@@ -76,16 +76,31 @@ export class RunLogStore implements RunLog {
   }
 
   /** The intent: from here on a crash leaves a trace of what was under way. */
-  #open(position: string, request: StepRequest, hash: string): Promise<unknown> {
+  async #open(position: string, request: StepRequest, hash: string): Promise<void> {
+    const { content } = this.#parts;
     const agent = request.kind === 'chat' ? request.request.agent : null;
-    return this.#write((tx) =>
-      tx.run(
-        `INSERT INTO steps (run, position, ordinal, kind, agent, request_hash, state, opened_at)
-         VALUES (?1, ?2, (SELECT coalesce(max(ordinal), -1) + 1 FROM steps WHERE run = ?1), ?3, ?4, ?5, 'open', ?6)
-         ON CONFLICT (run, position) DO UPDATE SET request_hash = ?5, state = 'open', opened = opened + 1, opened_at = ?6`,
-        [this.run, position, request.kind, agent, hash, new Date().toISOString()],
-      ),
-    );
+    // Jobs can be planned again; what a model was asked depends on everything before it.
+    const asked =
+      request.kind === 'chat' ? await content.pack(JSON.stringify(withoutKnownSecrets(request.request))) : null;
+    await this.#write(async (tx) => {
+      if (asked) await content.adopt(tx, asked);
+      await tx.run(
+        `INSERT INTO steps (run, position, ordinal, kind, agent, request_hash, state, opened_at, request, request_content)
+         VALUES (?1, ?2, (SELECT coalesce(max(ordinal), -1) + 1 FROM steps WHERE run = ?1), ?3, ?4, ?5, 'open', ?6, ?7, ?8)
+         ON CONFLICT (run, position) DO UPDATE SET request_hash = ?5, state = 'open', opened = opened + 1, opened_at = ?6,
+         request = ?7, request_content = ?8`,
+        [
+          this.run,
+          position,
+          request.kind,
+          agent,
+          hash,
+          new Date().toISOString(),
+          asked?.body ?? null,
+          asked?.content ?? null,
+        ],
+      );
+    });
   }
 
   /** A step that failed under our eyes is no longer under way: only a crash leaves an intent open. */

@@ -13,6 +13,7 @@ import type { ContentFiles } from './content.ts';
 import type { Row } from './db/connection.ts';
 import type { Database, Tx } from './db/database.ts';
 import { withoutKnownSecrets } from './secrets.ts';
+import { noteVersion } from './versions.ts';
 
 /** What kind of work a run was. All are kept in the same history and shown alike. */
 export const runKinds = ['optimize', 'evaluate', 'profile', 'replay', 'demo'] as const;
@@ -42,6 +43,8 @@ export interface RunRecord {
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly resumes: number;
+  /** Score of the best version so far; null before the first measurement. */
+  readonly score: number | null;
 }
 
 export type NewRun = Pick<
@@ -105,6 +108,7 @@ function toRecord(row: Row): RunRecord {
     createdAt: String(row.created_at),
     updatedAt: String(row.updated_at),
     resumes: Number(row.resumes),
+    score: row.score === null ? null : Number(row.score),
   };
 }
 
@@ -187,7 +191,10 @@ export async function appendEvent(
     'INSERT INTO events (run, seq, key, type, at, body, content) VALUES (?,?,?,?,?,?,?) ON CONFLICT (run, key) DO NOTHING',
     [run, row.next_seq, fullKey, event.type, at, packed.body, packed.content],
   );
-  if (added > 0) await tx.run('UPDATE runs SET next_seq = next_seq + 1, updated_at = ? WHERE id = ?', [at, run]);
+  if (added > 0) {
+    await tx.run('UPDATE runs SET next_seq = next_seq + 1, updated_at = ? WHERE id = ?', [at, run]);
+    await noteVersion(tx, run, event, at);
+  }
   const status = statusAfter(event);
   if (status) await tx.run('UPDATE runs SET status = ? WHERE id = ?', [status, run]);
 }

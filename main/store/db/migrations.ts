@@ -1,6 +1,9 @@
 import { AppFailure, err, FORMAT } from '../../contract/index.ts';
 import type { Connection } from './connection.ts';
 
+/** What a step does beyond its SQL, in the same transaction. */
+export type Fill = (c: Connection) => Promise<void>;
+
 /**
  * Numbered steps of the history's schema; `user_version` counts those done. Never edit one that was released: add one.
  * Seeds, times and everything that may pass 2^53 are text. `body` holds JSON up to 16 KB; longer text lies in a file named by
@@ -83,7 +86,49 @@ const migrations: readonly string[] = [
   CREATE INDEX steps_content ON steps(content) WHERE content IS NOT NULL;
   CREATE INDEX runs_created ON runs(created_at);
   `,
+  // Versions as the history lists them; what a model was asked; the score of a run's best. Filled from the events (fillVersions).
+  `
+  ALTER TABLE runs ADD COLUMN score REAL;
+  ALTER TABLE steps ADD COLUMN request TEXT;
+  ALTER TABLE steps ADD COLUMN request_content TEXT REFERENCES content(hash);
+  CREATE TABLE versions (
+    run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    round INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    task TEXT NOT NULL,
+    dtype TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    label TEXT NOT NULL,
+    outcome TEXT,
+    reason TEXT NOT NULL DEFAULT '',
+    verified INTEGER NOT NULL DEFAULT 0,
+    score REAL,
+    score_lo REAL,
+    score_hi REAL,
+    score_level REAL,
+    p_min REAL,
+    bottleneck TEXT,
+    launch_bound INTEGER,
+    max_ulp REAL,
+    registers INTEGER,
+    gpu TEXT,
+    at TEXT NOT NULL,
+    parent TEXT,
+    note TEXT NOT NULL DEFAULT '',
+    pinned INTEGER NOT NULL DEFAULT 0,
+    deleted_at TEXT,
+    rev INTEGER NOT NULL,
+    PRIMARY KEY (run, round, attempt)
+  ) WITHOUT ROWID;
+  CREATE INDEX versions_at ON versions(at);
+  CREATE INDEX versions_rev ON versions(rev);
+  CREATE INDEX versions_task ON versions(task, dtype, round);
+  CREATE INDEX runs_updated ON runs(updated_at);
+  CREATE INDEX steps_request ON steps(request_content) WHERE request_content IS NOT NULL;
+  `,
 ];
+/** The step whose `fill` runs after its SQL. */
+const filled = 1;
 
 /** Number of the history format that this program writes. */
 export const historyVersion = migrations.length;
@@ -109,7 +154,7 @@ export function refuseNewer(version: number, file: string): void {
 }
 
 /** Brings the schema up to date; each step in its own transaction, so a failure leaves the version before it. */
-export async function migrate(c: Connection): Promise<void> {
+export async function migrate(c: Connection, fill: Fill): Promise<void> {
   for (let next = await readVersion(c); next < historyVersion; next++) {
     await c.run('BEGIN IMMEDIATE');
     try {
@@ -118,6 +163,7 @@ export async function migrate(c: Connection): Promise<void> {
       refuseNewer(seen, c.file);
       if (seen === next) {
         await c.exec(migrations[next] ?? '');
+        if (next === filled) await fill(c);
         await c.run(`PRAGMA user_version = ${next + 1}`);
       }
       await c.run('COMMIT');

@@ -8,13 +8,15 @@ import { backupIfDue, isSound, restoreNewest, setAside, writeBackup } from './ba
 import { Connection } from './connection.ts';
 import { Database } from './database.ts';
 import { type JournalMode, journalOf } from './journal.ts';
-import { historyVersion, migrate, readVersion, refuseNewer } from './migrations.ts';
+import { type Fill, historyVersion, migrate, readVersion, refuseNewer } from './migrations.ts';
 
 export interface OpenOptions {
   /** How long a statement waits for another process, ms. */
   readonly busyMs?: number;
   /** Overrules what the file system suggests. */
   readonly journal?: JournalMode;
+  /** Brings the rows of an older history up to date. */
+  readonly fill?: Fill;
 }
 
 export interface Opened {
@@ -65,7 +67,7 @@ async function prepare(writer: Connection, options: OpenOptions, busyMs: number)
     await writer.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 4194304;');
     const before = await readVersion(writer);
     if (before > 0 && before < historyVersion) await writeBackup(writer);
-    await migrate(writer);
+    await migrate(writer, options.fill ?? (async () => {}));
     await backupIfDue(writer);
     const reader = await Connection.open(file, { busyMs, existing: true });
     await reader.exec('PRAGMA query_only = ON;');

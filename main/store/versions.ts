@@ -1,0 +1,244 @@
+import { AppFailure, type Evaluation, err, type RunEvent, type VersionRow } from '../contract/index.ts';
+import type { SqlValue } from './db/connection.ts';
+import type { Database, Tx } from './db/database.ts';
+
+/**
+ * One row per version of a kernel: the origin of each run that measures it, and every attempt. Rows are made and changed in the
+ * transaction of the event they follow from, so that list and events cannot disagree; note, pin and bin are the user's.
+ */
+
+interface VersionSql {
+  run: string;
+  round: number;
+  attempt: number;
+  task: string;
+  dtype: 'fp32' | 'bf16';
+  kind: string;
+  label: string;
+  outcome: string | null;
+  reason: string;
+  verified: number;
+  score: number | null;
+  score_lo: number | null;
+  score_hi: number | null;
+  score_level: number | null;
+  p_min: number | null;
+  bottleneck: string | null;
+  launch_bound: number | null;
+  max_ulp: number | null;
+  registers: number | null;
+  gpu: string | null;
+  at: string;
+  parent: string | null;
+  note: string;
+  pinned: number;
+  deleted_at: string | null;
+}
+
+/** "RUN:origin" of round 0, else "RUN:r1.a0". */
+export const versionId = (run: string, round: number, attempt: number): string =>
+  round === 0 ? `${run}:origin` : `${run}:r${round}.a${attempt}`;
+
+/** The parts of an id. Throws `usage` for what is none. */
+export function partsOfVersion(id: string): { run: string; round: number; attempt: number } {
+  const found = /^([A-Za-z0-9-]+):(?:origin|r(\d+)\.a(\d+))$/.exec(id);
+  if (!found?.[1])
+    throw new AppFailure(
+      err('usage', `"${id}" names no version.`, { remedy: 'Versions are named RUN:origin or RUN:r1.a0.' }).error,
+    );
+  return { run: found[1], round: Number(found[2] ?? 0), attempt: Number(found[3] ?? 0) };
+}
+
+const toRow = (r: VersionSql): VersionRow => ({
+  id: versionId(r.run, r.round, r.attempt),
+  run: r.run,
+  task: r.task,
+  dtype: r.dtype,
+  kind: r.kind,
+  round: r.round,
+  attempt: r.attempt,
+  label: r.label,
+  outcome: r.outcome,
+  reason: r.reason,
+  verified: r.verified === 1,
+  score:
+    r.score === null || r.score_lo === null || r.score_hi === null || r.score_level === null
+      ? null
+      : { value: r.score, lo: r.score_lo, hi: r.score_hi, level: r.score_level },
+  pMin: r.p_min,
+  bottleneck: r.bottleneck,
+  launchBound: r.launch_bound === null ? null : r.launch_bound === 1,
+  maxUlp: r.max_ulp,
+  registers: r.registers,
+  gpu: r.gpu,
+  at: r.at,
+  parent: r.parent,
+  note: r.note,
+  pinned: r.pinned === 1,
+  deletedAt: r.deleted_at,
+});
+
+/** What an evaluation leaves in its row. Figures of a first sample are none. */
+function figuresOf(e: Evaluation): [string, SqlValue][] {
+  const confirmed = e.figures?.phase === 'confirm' ? e.figures : null;
+  const score = confirmed?.score ?? null;
+  const verdict = e.profile?.verdict ?? null;
+  return [
+    ['outcome', e.outcome],
+    ['reason', e.reason],
+    ['verified', e.verified ? 1 : 0],
+    ['score', score?.value ?? null],
+    ['score_lo', score?.lo ?? null],
+    ['score_hi', score?.hi ?? null],
+    ['score_level', score?.level ?? null],
+    ['p_min', confirmed?.pMin ?? null],
+    ['bottleneck', verdict?.bottleneck ?? null],
+    ['launch_bound', verdict === null || verdict.bottleneck === null ? null : verdict.launchBound ? 1 : 0],
+    ['max_ulp', e.error?.maxUlp ?? null],
+    ['registers', e.build?.registers ?? null],
+    ['gpu', e.gpu?.name ?? e.machine?.gpu?.name ?? null],
+  ];
+}
+
+const nextRev = '(SELECT coalesce(max(rev), 0) + 1 FROM versions)';
+
+async function update(
+  tx: Tx,
+  run: string,
+  at: { round: number; attempt: number },
+  columns: readonly (readonly [string, SqlValue])[],
+): Promise<number> {
+  const sets = [...columns.map(([name]) => `${name} = ?`), `rev = ${nextRev}`].join(', ');
+  return tx.run(`UPDATE versions SET ${sets} WHERE run = ? AND round = ? AND attempt = ?`, [
+    ...columns.map(([, value]) => value),
+    run,
+    at.round,
+    at.attempt,
+  ]);
+}
+
+interface RunParts {
+  readonly kind: string;
+  readonly parent: string | null;
+}
+
+async function runParts(tx: Tx, run: string): Promise<RunParts> {
+  const row = await tx.get<{ kind: string; options: string }>('SELECT kind, options FROM runs WHERE id = ?', [run]);
+  const parent = (JSON.parse(row?.options ?? '{}') as { parent?: unknown }).parent;
+  return { kind: row?.kind ?? '', parent: typeof parent === 'string' ? parent : null };
+}
+
+/** The version that an attempt is made from: the one before it in its round, else the best so far, else the origin. */
+async function parentOf(tx: Tx, run: string, round: number, attempt: number): Promise<string | null> {
+  const before = await tx.get<{ attempt: number }>(
+    `SELECT attempt FROM versions WHERE run = ? AND round = ? AND attempt < ? AND outcome IS NOT NULL
+     AND outcome <> 'bad-reply' ORDER BY attempt DESC LIMIT 1`,
+    [run, round, attempt],
+  );
+  if (before) return versionId(run, round, before.attempt);
+  const given = (await runParts(tx, run)).parent;
+  if (given !== null && round === 1) return given;
+  const best = await tx.get<{ round: number; attempt: number }>(
+    "SELECT round, attempt FROM versions WHERE run = ? AND round < ? AND (outcome = 'accepted' OR round = 0) ORDER BY round DESC, attempt DESC LIMIT 1",
+    [run, round],
+  );
+  return best ? versionId(run, best.round, best.attempt) : null;
+}
+
+async function insert(tx: Tx, run: string, round: number, attempt: number, label: string, at: string): Promise<void> {
+  const parent = round === 0 ? null : await parentOf(tx, run, round, attempt);
+  await tx.run(
+    `INSERT INTO versions (run, round, attempt, task, dtype, kind, label, at, parent, rev)
+     SELECT id, ?, ?, task, dtype, kind, ?, ?, ?, ${nextRev} FROM runs WHERE id = ? ON CONFLICT DO NOTHING`,
+    [round, attempt, label, at, parent, run],
+  );
+}
+
+/** Takes one durable event into rows; called in the event's own transaction, once per event. */
+export async function noteVersion(tx: Tx, run: string, event: RunEvent, at: string): Promise<void> {
+  switch (event.type) {
+    case 'run-started':
+      // A single evaluation measures its origin only beside the candidate: that is no version of its own.
+      if ((await runParts(tx, run)).kind !== 'evaluate') await insert(tx, run, 0, 0, 'origin', at);
+      return;
+    case 'baseline':
+      await update(tx, run, { round: 0, attempt: 0 }, figuresOf(event.evaluation));
+      await tx.run('UPDATE runs SET score = 1 WHERE id = ?', [run]);
+      return;
+    case 'attempt-started':
+      return insert(tx, run, event.round, event.attempt, await labelOf(tx, run, event), at);
+    case 'evaluated':
+      await update(tx, run, event, figuresOf(event.evaluation));
+      return;
+    case 'bad-reply':
+      if (event.agent !== 'debug')
+        await update(tx, run, event, [
+          ['outcome', 'bad-reply'],
+          ['reason', `${event.agent}: ${event.reason}`],
+        ]);
+      return;
+    case 'round-ended':
+      if (event.accepted)
+        await tx.run(
+          `UPDATE runs SET score = (SELECT score FROM versions WHERE run = ?1 AND round = ?2 AND outcome = 'accepted'
+           ORDER BY attempt DESC LIMIT 1) WHERE id = ?1`,
+          [run, event.round],
+        );
+      return;
+    default:
+      return;
+  }
+}
+
+/** A source that the user evaluated keeps its name; the agents' versions are called by round and attempt. */
+async function labelOf(tx: Tx, run: string, at: { round: number; attempt: number }): Promise<string> {
+  const { kind } = await runParts(tx, run);
+  if (kind === 'evaluate' || kind === 'profile') {
+    const row = await tx.get<{ options: string }>('SELECT options FROM runs WHERE id = ?', [run]);
+    const candidate = (JSON.parse(row?.options ?? '{}') as { candidate?: { label?: unknown } | null }).candidate;
+    if (typeof candidate?.label === 'string') return candidate.label;
+  }
+  return `r${at.round}.a${at.attempt}`;
+}
+
+/** All versions, newest first; `deleted`: those in the bin instead. */
+export async function listVersions(db: Database, deleted = false): Promise<VersionRow[]> {
+  const rows = await db.all<VersionSql>(
+    `SELECT * FROM versions WHERE deleted_at IS ${deleted ? 'NOT NULL' : 'NULL'} ORDER BY at DESC, run DESC, round DESC, attempt DESC`,
+  );
+  return rows.map(toRow);
+}
+
+const absent = (id: string): AppFailure =>
+  new AppFailure(err('store.not-found', `There is no version ${id} in the history.`).error);
+
+/** Throws `store.not-found`, `usage`. */
+export async function findVersion(db: Database, id: string): Promise<VersionRow> {
+  const { run, round, attempt } = partsOfVersion(id);
+  const row = await db.get<VersionSql>('SELECT * FROM versions WHERE run = ? AND round = ? AND attempt = ?', [
+    run,
+    round,
+    attempt,
+  ]);
+  if (!row) throw absent(id);
+  return toRow(row);
+}
+
+export interface VersionEdit {
+  readonly note?: string;
+  readonly pinned?: boolean;
+  /** true: into the bin; false: out of it again. Nothing of the run's history goes. */
+  readonly deleted?: boolean;
+}
+
+/** Note, pin, bin. Throws `store.not-found`. */
+export async function editVersion(db: Database, id: string, edit: VersionEdit): Promise<VersionRow> {
+  const parts = partsOfVersion(id);
+  const columns: [string, SqlValue][] = [];
+  if (edit.note !== undefined) columns.push(['note', edit.note]);
+  if (edit.pinned !== undefined) columns.push(['pinned', edit.pinned ? 1 : 0]);
+  if (edit.deleted !== undefined) columns.push(['deleted_at', edit.deleted ? new Date().toISOString() : null]);
+  const changed = await db.transaction((tx) => update(tx, parts.run, parts, columns));
+  if (changed === 0) throw absent(id);
+  return findVersion(db, id);
+}

@@ -19,6 +19,8 @@ export interface LockOptions {
   readonly signal?: AbortSignal;
   /** Called once when the lock is taken by someone else and we begin to wait. */
   readonly onWait?: (wait: LockWait) => void;
+  /** true: other shared holders may be beside us, an exclusive one never. Where there is no flock it is exclusive too. */
+  readonly shared?: boolean;
   /** Uses the lock-file fallback even where `flock` exists (tests). */
   readonly forceFallback?: boolean;
 }
@@ -27,7 +29,7 @@ const cancelled = (): AppFailure =>
   new AppFailure({ code: 'cancelled', message: 'Cancelled while waiting for a lock.' });
 
 /**
- * Runs `fn` while holding an exclusive lock on a file, across processes and users of the machine; the file stays.
+ * Runs `fn` while holding a lock on a file (exclusive unless `shared`), across processes and users of the machine; the file stays.
  *
  * Linux: flock(2). util-linux's `flock` locks a descriptor that it shares with us and exits; the lock then belongs to our open file
  * and ends when we close it or die, by kill -9 too. Where `flock` is missing (macOS, Windows): a second file PATH.lock made with O_EXCL
@@ -81,10 +83,11 @@ function ensureParent(path: string): void {
 
 async function lockByFlock(flock: string, path: string, options: LockOptions): Promise<() => void> {
   const fd = openShared(path);
+  const kind = options.shared === true ? '-s' : '-x';
   try {
-    if (!(await flockOnce(flock, fd, ['-n'], options.signal))) {
+    if (!(await flockOnce(flock, fd, ['-n', kind], options.signal))) {
       options.onWait?.({ path, holder: readHolder(path) });
-      if (!(await flockOnce(flock, fd, [], options.signal))) throw cancelled();
+      if (!(await flockOnce(flock, fd, [kind], options.signal))) throw cancelled();
     }
     noteHolder(fd);
   } catch (fault) {
@@ -96,7 +99,7 @@ async function lockByFlock(flock: string, path: string, options: LockOptions): P
 
 /** true = locked. With -n, false = someone else holds it. Throws when aborted or when flock itself fails. */
 async function flockOnce(flock: string, fd: number, flags: string[], signal?: AbortSignal): Promise<boolean> {
-  const [file = flock, ...args] = [...deathSignalPrefix(), flock, ...flags, '-x', '0'];
+  const [file = flock, ...args] = [...deathSignalPrefix(), flock, ...flags, '0'];
   // node's own spawn: execa does not hand a descriptor of ours to a child.
   const child = spawn(file, args, {
     env: { LC_ALL: 'C' },

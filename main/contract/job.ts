@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sessionPlanSchema, sessionResultSchema } from './session.ts';
+import { armIds, sessionPlanSchema, sessionResultSchema } from './session.ts';
 
 /**
  * A Job is plain data: input files by content hash, steps with typed arguments, outputs to keep.
@@ -40,6 +40,8 @@ export const sessionStepSchema = z.object({
   ifVerified: z.string().optional(),
   /** Runs only if the named earlier session nominated its candidate (time sessions). */
   ifNominated: z.string().optional(),
+  /** Arms of a time session that take part only if the named earlier verify session found them right; without them it runs all the same. */
+  optionalArms: z.array(z.object({ arm: z.enum(armIds), ifVerified: z.string() })).optional(),
   plan: sessionPlanSchema,
   limits: limitsSchema,
 });
@@ -87,6 +89,9 @@ export const stepResultSchema = z.object({
   exitCode: z.number().int().nullable().default(null),
   signal: z.string().nullable().default(null),
   wallMs: z.number(),
+  /** When it began, ms since 1970; of a session, how long it had the GPU, ms (what follows is the judge's). Absent in older results. */
+  beganAt: z.number().optional(),
+  gpuMs: z.number().optional(),
   cached: z.boolean().default(false),
   /** Exact command line, argv joined for reading only. */
   command: z.string().default(''),

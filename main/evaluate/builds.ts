@@ -21,6 +21,7 @@ export const made = {
   origin: 'origin.so',
   best: 'best.so',
   candidate: 'candidate.so',
+  library: 'library.so',
 } as const;
 
 /** Ids of the build steps. */
@@ -31,6 +32,7 @@ export const buildIds = {
   origin: 'build-origin',
   best: 'build-best',
   candidate: 'build-candidate',
+  library: 'build-library',
 } as const;
 
 /** Sources of the harness by file name: real files under the resource root. */

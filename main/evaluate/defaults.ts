@@ -35,6 +35,27 @@ export const defaults = {
       blocks: { min: 8, max: 30, budgetMs: 120 },
       quantities: ['wrapper', 'span'] as TimePlan['quantities'],
     },
+    /**
+     * Baselines of a whole suite: some 800 sizes must fit minutes, so each gets fewer blocks. Three processes all the same, since their
+     * spread is what an interval needs most (bootstrap.ts).
+     */
+    suite: {
+      processes: 3,
+      soloProcesses: 0,
+      blocks: { min: 6, max: 24, budgetMs: 30 },
+      quantities: ['wrapper', 'span'] as TimePlan['quantities'],
+    },
+    /**
+     * At the `large` sizes a call takes milliseconds: launching it is no part worth a pass. The judge needs seconds for one content of some
+     * tasks, so of each process the calls of the first block are checked.
+     */
+    suiteLarge: {
+      processes: 3,
+      soloProcesses: 0,
+      blocks: { min: 5, max: 12, budgetMs: 60 },
+      quantities: ['span'] as TimePlan['quantities'],
+      checkedBlocks: 1,
+    },
     /** A first estimate of R above this earns a confirming measurement. Below the acceptance margin, so that luck refuses few. */
     nominateAbove: 1.005,
   },

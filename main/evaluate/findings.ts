@@ -112,7 +112,10 @@ function othersDisturbed(
   subject: string,
   problems: readonly Problem[],
 ): Finding | null {
-  const found = incidents.find((i) => i.arm !== undefined && i.arm !== subject && i.kind !== 'foreign-work');
+  // A vendor's library (L) may fail by itself: it proves nothing.
+  const found = incidents.find(
+    (i) => i.arm !== undefined && i.arm !== subject && i.arm !== 'L' && i.kind !== 'foreign-work',
+  );
   if (!found) return null;
   const who = found.arm === 'O' ? 'origin' : found.arm === 'B' ? 'the best version' : `arm ${found.arm}`;
   return {

@@ -19,10 +19,12 @@ import { shimSource, type Variant, versionScript } from '../jobs/session/shim.ts
 import { profileMetricIds } from '../profile/table2.ts';
 import { buildIds, harnessFiles, harnessSteps, libraryStep, made } from './builds.ts';
 import { defaults } from './defaults.ts';
+import { linkArguments } from './libraries.ts';
 import {
   allocatedBytes,
   candidateName,
   type LoadedTask,
+  libraryName,
   originName,
   problemsOf,
   sanitizeProblems,
@@ -56,11 +58,18 @@ export interface EvaluationInput {
   readonly variant?: Variant;
   /** Human label of the job, "dot_product fp32 r1.a0". */
   readonly label: string;
+  /** true: the task's library.cu is built, verified and timed beside the others (arm L); its failure is no fault of anything else. */
+  readonly library?: boolean;
+  /** How much is measured of a baseline; default `baseline`. */
+  readonly amount?: 'baseline' | 'suite' | 'suiteLarge';
+  /** 'profile': nothing but the profile, for what has been verified elsewhere. */
+  readonly only?: 'profile';
 }
 
 export const stepIds = {
   ...buildIds,
   verify: 'verify',
+  verifyLibrary: 'verify-library',
   nominate: 'time-nominate',
   confirm: 'time-confirm',
   sanitize: 'sanitize',
@@ -91,6 +100,7 @@ interface Arms {
   readonly origin: Arm;
   readonly best: Arm | null;
   readonly candidate: Arm | null;
+  readonly library: Arm | null;
 }
 
 function armsOf(input: EvaluationInput): Arms {
@@ -100,8 +110,15 @@ function armsOf(input: EvaluationInput): Arms {
     origin,
     best: input.best && input.candidate ? { id: 'B', lib: made.best, symbol: own } : null,
     candidate: input.candidate ? { id: 'C', lib: made.candidate, symbol: own } : null,
+    library: input.library === true && input.task.library !== null ? libraryArm(input) : null,
   };
 }
+
+const libraryArm = ({ task, dtype }: EvaluationInput): Arm => ({
+  id: 'L',
+  lib: made.library,
+  symbol: libraryName(task.task, dtype),
+});
 
 /** Files in scratch by name, and the build steps over them. */
 function builds(input: EvaluationInput, arms: Arms): { files: Map<string, string>; steps: Step[] } {
@@ -115,7 +132,12 @@ function builds(input: EvaluationInput, arms: Arms): { files: Map<string, string
   const headers = [...harness.keys()].filter((name) => name.endsWith('.h'));
   const variant = input.variant ?? 'gpu';
   const steps: Step[] = harnessSteps(task.task.id, variant, headers);
-  const add = (name: 'origin' | 'best' | 'candidate', map: string, own: readonly string[], untrusted: boolean) =>
+  const add = (
+    name: 'origin' | 'best' | 'candidate' | 'library',
+    map: string,
+    own: readonly string[],
+    untrusted: boolean,
+  ) =>
     steps.push(
       libraryStep(
         buildIds[name],
@@ -135,6 +157,12 @@ function builds(input: EvaluationInput, arms: Arms): { files: Map<string, string
     files.set(`${name}.cu`, version.source);
     add(name, 'optimized.map', version.compileArgs, true);
   }
+  if (arms.library !== null) {
+    const source = task.library as string;
+    files.set('library.map', versionScript(arms.library.symbol));
+    files.set('library.cu', source);
+    add('library', 'library.map', linkArguments(source), task.task.category === 'user');
+  }
   return { files, steps };
 }
 
@@ -147,7 +175,7 @@ function session(id: string, needs: string[], plan: SessionPlan, ifNominated?: s
     kind: 'session',
     id,
     needs,
-    ...(id === stepIds.verify ? {} : { ifVerified: stepIds.verify }),
+    ...(id === stepIds.verify || id === stepIds.verifyLibrary ? {} : { ifVerified: stepIds.verify }),
     ...(ifNominated === undefined ? {} : { ifNominated }),
     plan,
     limits,
@@ -164,13 +192,15 @@ function timeStep(
   ifNominated?: string,
 ): SessionStep {
   const { problems, weights } = scoredProblems(input);
+  // The first sample only asks whether the candidate is worth a proper one.
+  const library = phase === 'confirm' ? arms.library : null;
   const { time } = defaults;
-  const amount = input.candidate === null ? time.baseline : time[phase];
+  const amount = input.candidate === null ? time[input.amount ?? 'baseline'] : time[phase];
   const plan: SessionPlan = {
     mode: 'time',
     ...programs,
     phase,
-    arms: [arms.origin, arms.best, arms.candidate].filter((arm) => arm !== null),
+    arms: [arms.origin, arms.best, arms.candidate, library].filter((arm) => arm !== null),
     problems,
     weights,
     processes: amount.processes,
@@ -180,9 +210,11 @@ function timeStep(
     flush: time.flush,
     gate: time.gate,
     positions: time.positions,
+    ...('checkedBlocks' in amount ? { checkedBlocks: amount.checkedBlocks } : {}),
     nominateAbove: time.nominateAbove,
   };
-  return session(phase === 'nominate' ? stepIds.nominate : stepIds.confirm, needs, plan, ifNominated);
+  const step = session(phase === 'nominate' ? stepIds.nominate : stepIds.confirm, needs, plan, ifNominated);
+  return library === null ? step : { ...step, optionalArms: [{ arm: 'L', ifVerified: stepIds.verifyLibrary }] };
 }
 
 function profileStep(input: EvaluationInput, arm: Arm, needs: string[]): SessionStep {
@@ -198,25 +230,33 @@ function profileStep(input: EvaluationInput, arm: Arm, needs: string[]): Session
   });
 }
 
+/** Without values to compare there is no judge, and no other version than the profiled one. */
+const profileNeeds = (input: EvaluationInput): ReadonlySet<string> =>
+  new Set([stepIds.runner, stepIds.shim, input.candidate === null ? stepIds.origin : stepIds.candidate]);
+
 function sessions(input: EvaluationInput, arms: Arms, builds: readonly Step[]): Step[] {
   const { task, dtype, planSeed } = input;
   const subject = arms.candidate ?? arms.origin;
-  const verify = session(
-    stepIds.verify,
-    builds.map((step) => step.id),
-    {
+  const needed = builds.map((step) => step.id).filter((id) => id !== stepIds.library);
+  if (input.only === 'profile') {
+    const { ifVerified: _, ...step } = profileStep(input, subject, needed);
+    return [step];
+  }
+  const verifyArm = (id: string, arm: Arm, needs: string[]): SessionStep =>
+    session(id, needs, {
       mode: 'verify',
       ...programs,
-      arm: subject,
+      arm,
       problems: verifyProblems(task.task, dtype, planSeed),
       seeds: defaults.verify.seeds,
-    },
-  );
+    });
+  const library = arms.library ? [verifyArm(stepIds.verifyLibrary, arms.library, [stepIds.library])] : [];
+  const verify = [verifyArm(stepIds.verify, subject, needed), ...library];
   const after = [stepIds.verify];
   const profile = input.profile === 'none' ? [] : [profileStep(input, subject, after)];
-  if (arms.candidate === null) return [verify, timeStep(input, arms, 'confirm', after), ...profile];
+  if (arms.candidate === null) return [...verify, timeStep(input, arms, 'confirm', after), ...profile];
   return [
-    verify,
+    ...verify,
     timeStep(input, arms, 'nominate', after),
     timeStep(input, arms, 'confirm', after, stepIds.nominate),
     session(
@@ -260,7 +300,9 @@ export function planEvaluation(input: EvaluationInput): Result<JobBundle> {
   if (!checked.ok) return checked;
   try {
     const arms = armsOf(input);
-    const { files, steps } = builds(input, arms);
+    const all = builds(input, arms);
+    const { files } = all;
+    const steps = input.only === 'profile' ? all.steps.filter((step) => profileNeeds(input).has(step.id)) : all.steps;
     const contents = new Map<string, string>();
     const hashes: Record<string, string> = {};
     for (const [name, text] of files) {

@@ -20,6 +20,8 @@ export interface BuildContext {
   readonly containment: Containment;
   /** null: never cached. */
   readonly cache: BuildCache | null;
+  /** Builds under way by key, so that several jobs which need the same program wait for one compiler. */
+  readonly building: Map<string, Promise<unknown>>;
   readonly gate: Gate;
   /** true: builds said to be trusted are contained too (the job itself came from elsewhere). */
   readonly containAll: boolean;
@@ -37,10 +39,12 @@ const empty = { exitCode: null, signal: null, cached: false, command: '', stdout
  */
 export async function runBuild(step: BuildStep, context: BuildContext): Promise<StepResult> {
   const began = performance.now();
-  const done = (result: Omit<StepResult, 'id' | 'wallMs'>): StepResult => ({
+  const beganAt = Date.now();
+  const done = (result: Built): StepResult => ({
     ...result,
     id: step.id,
     wallMs: performance.now() - began,
+    beganAt,
   });
   const { job, tools, folder } = context;
   const absent = step.inputs.filter((name) => folder.hash(name) === null);
@@ -56,14 +60,47 @@ export async function runBuild(step: BuildStep, context: BuildContext): Promise<
     return done({ ...empty, status: code === 'usage' ? 'failed' : 'environment', reason: { code, message, remedy } });
   }
   const key = keyOf(step, symbolic.value, context);
+  return oneAtATime(context.cache ? key : null, context.building, async () =>
+    done(await buildOrFetch(step, symbolic.value, key, context)),
+  );
+}
+
+/** Runs `fn` when no other build with this key is under way: the second finds the first one's result in the cache. */
+async function oneAtATime<T>(
+  key: string | null,
+  building: Map<string, Promise<unknown>>,
+  fn: () => Promise<T>,
+): Promise<T> {
+  if (key === null) return fn();
+  // Looked at again after each wait: when the first one failed, one of those that waited goes on.
+  for (let other = building.get(key); other; other = building.get(key)) await other;
+  const mine = Promise.withResolvers<void>();
+  building.set(key, mine.promise);
+  try {
+    return await fn();
+  } finally {
+    building.delete(key);
+    mine.resolve();
+  }
+}
+
+type Built = Omit<StepResult, 'id' | 'wallMs'>;
+
+async function buildOrFetch(
+  step: BuildStep,
+  symbolic: readonly string[],
+  key: string | null,
+  context: BuildContext,
+): Promise<Built> {
+  const { folder } = context;
   const work = await folder.stepFolder('b', step.inputs);
   const cached = key && context.cache ? await context.cache.fetch(key, work) : null;
   if (cached) {
     const fault = await adoptAll(step, work, folder);
-    if (fault === null) return done({ ...empty, ...cached, status: 'ok', exitCode: 0, cached: true });
+    if (fault === null) return { ...empty, ...cached, status: 'ok', exitCode: 0, cached: true };
   }
   const path = context.containment.buildPath(work, isContained(step, context));
-  const argv = symbolic.value.map((arg) => arg.replaceAll('{scratch}', path));
+  const argv = symbolic.map((arg) => arg.replaceAll('{scratch}', path));
   const command = argv.join(' ');
   const { exit, verdict } = await compile(step, argv, work, command, context);
   if (exit.ended === 'abort' || exit.ended === 'kill') throw cancelled();
@@ -71,17 +108,17 @@ export async function runBuild(step: BuildStep, context: BuildContext): Promise<
     ? filtered(exit, work, context)
     : { stdout: exit.stdout, stderr: exit.stderr };
   const result = { ...empty, ...verdict, exitCode: exit.exitCode, signal: exit.signal, command, ...said };
-  if (verdict.status !== 'ok') return done(result);
+  if (verdict.status !== 'ok') return result;
   const unmade = await missing(step, work);
   if (unmade.length > 0)
-    return done({
+    return {
       ...result,
       status: 'failed',
       reason: { code: 'internal', message: `The build ended well but did not make ${unmade.join(', ')}.` },
-    });
+    };
   if (key && context.cache) await context.cache.store(key, work, step.outputs, { ...said, command });
   await adoptAll(step, work, folder);
-  return done(result);
+  return result;
 }
 
 const isContained = (step: BuildStep, context: BuildContext): boolean => step.untrusted || context.containAll;

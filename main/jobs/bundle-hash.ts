@@ -1,5 +1,5 @@
 import { canonicalJson, sha256Hex } from '../base/hash.ts';
-import type { Job, JobBundle, Step, StepRequest } from '../contract/index.ts';
+import type { Job, JobBundle, SessionStep, Step, StepRequest } from '../contract/index.ts';
 import { err, ok, type Result } from '../contract/index.ts';
 
 /** Identity of a job: SHA-256 of its canonical JSON. Files enter through their own hashes, seeds do not enter at all. */
@@ -34,13 +34,18 @@ export function badName(name: string): string | null {
   return null;
 }
 
+const gatesOf = (step: SessionStep): string[] =>
+  [step.ifVerified, step.ifNominated, ...(step.optionalArms ?? []).map((arm) => arm.ifVerified)].filter(
+    (id) => id !== undefined,
+  );
+
 function checkSteps(job: Job): Result<Job> {
   const seen = new Set<string>();
   const say = (message: string): Result<never> => err('input.bundle', `${job.label}: ${message}`);
   for (const step of job.steps) {
     if (!/^[A-Za-z0-9_.+-]{1,80}$/.test(step.id)) return say(`the step id ${JSON.stringify(step.id)} is not plain.`);
     if (seen.has(step.id)) return say(`two steps are called ${step.id}.`);
-    const gates = step.kind === 'session' ? [step.ifVerified, step.ifNominated].filter((id) => id !== undefined) : [];
+    const gates = step.kind === 'session' ? gatesOf(step) : [];
     for (const need of [...step.needs, ...gates])
       if (!seen.has(need)) return say(`step ${step.id} needs ${need}, which is no earlier step.`);
     for (const name of namesOf(step)) {
@@ -61,9 +66,17 @@ export function namesOf(step: Step): string[] {
   return [plan.runner, plan.judge, plan.shim, ...arms.map((arm) => arm.lib)].filter((name) => name !== '');
 }
 
+function optionalLibs(step: Step): string[] {
+  if (step.kind === 'build' || step.optionalArms === undefined || !('arms' in step.plan)) return [];
+  const optional = new Set(step.optionalArms.map(({ arm }) => arm));
+  return step.plan.arms.filter((arm) => optional.has(arm.id)).map((arm) => arm.lib);
+}
+
 /** Steps that must have ended well before this one: those it says, and the builds that make files it names. */
 export function needsOf(step: Step, job: Job): string[] {
   const uses = new Set(step.kind === 'build' ? step.inputs : namesOf(step));
+  // A session runs without an optional arm whose library could not be made.
+  for (const lib of optionalLibs(step)) uses.delete(lib);
   const makers = job.steps.filter((other) => other.kind === 'build' && other.id !== step.id);
   const implied = makers.filter((other) => other.kind === 'build' && other.outputs.some((name) => uses.has(name)));
   // Only earlier steps: checkSteps allows no others, and a circle would wait for ever.

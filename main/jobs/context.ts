@@ -23,6 +23,8 @@ export interface SessionContext {
   readonly limits: Limits;
   readonly signal?: AbortSignal;
   progress(note: string): void;
+  /** Says that the session needs the GPU no more: all its runners are gone, only the judge is still at work. Others may have it then. */
+  gpuDone?(): Promise<void>;
   /** argv[0] is absolute or relative to scratch ("./runner"). Symbolic parts are already replaced. */
   start(argv: readonly string[], options: StartOptions): ChildHandle;
 }

@@ -59,14 +59,3 @@ export class Gate {
     go();
   }
 }
-
-/** One at a time, in the order of asking. */
-export class Queue {
-  private tail: Promise<unknown> = Promise.resolve();
-
-  run<T>(fn: () => Promise<T>): Promise<T> {
-    const mine = this.tail.then(fn, fn);
-    this.tail = mine.catch(() => undefined);
-    return mine;
-  }
-}

@@ -39,12 +39,43 @@ export interface GpuLockOptions {
   readonly onWait?: (holder: number | null) => void;
   /** Other folder (tests). */
   readonly dir?: string;
+  /** true: beside other shared holders, for work whose figures do not matter (verification). Default: alone. */
+  readonly shared?: boolean;
 }
 
-/** Runs `fn` while this process holds the GPU. Throws AppFailure `cancelled`, `env.not-writable`. */
-export function withGpuLock<T>(uuid: string, fn: () => Promise<T>, options: GpuLockOptions = {}): Promise<T> {
-  return withFileLock(lockFile(uuid, options.dir), fn, {
-    signal: options.signal,
-    onWait: (wait) => options.onWait?.(wait.holder),
-  });
+/**
+ * Runs `fn` while this process holds the GPU. A second file is the door: it is held only while waiting for the first, so whoever wants
+ * the GPU alone waits for those who share it now and not for ever new ones. Throws AppFailure `cancelled`, `env.not-writable`.
+ */
+export async function withGpuLock<T>(uuid: string, fn: () => Promise<T>, options: GpuLockOptions = {}): Promise<T> {
+  const file = lockFile(uuid, options.dir);
+  const { signal, shared } = options;
+  let told = false;
+  const onWait = (wait: { readonly holder: number | null }): void => {
+    if (!told) options.onWait?.(wait.holder);
+    told = true;
+  };
+  const work = Promise.withResolvers<T>();
+  const entered = Promise.withResolvers<void>();
+  const held = withFileLock(
+    `${file}.door`,
+    async () => {
+      const inside = withFileLock(
+        file,
+        async () => {
+          entered.resolve();
+          return fn();
+        },
+        { signal, onWait, shared },
+      );
+      inside.then(work.resolve, (fault: unknown) => {
+        work.reject(fault);
+        entered.resolve();
+      });
+      await entered.promise;
+    },
+    { signal, onWait },
+  );
+  held.catch(work.reject);
+  return work.promise;
 }

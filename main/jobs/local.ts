@@ -13,6 +13,7 @@ import {
   type JobBundle,
   type JobResult,
   type Machine,
+  type SessionStep,
   type Step,
   type StepResult,
   type ToolPaths,
@@ -22,9 +23,10 @@ import { BuildCache } from './build-cache.ts';
 import { runBuild } from './build-step.ts';
 import { checkBundle, jobHash, needsOf } from './bundle-hash.ts';
 import { Containment } from './containment.ts';
-import { Gate, Queue } from './gate.ts';
+import { Gate } from './gate.ts';
 import { JobFolder } from './job-folder.ts';
 import { type RunSession, runSessionStep } from './session-step.ts';
+import { Slots, Turns } from './turns.ts';
 import { sessionVerified } from './verified.ts';
 
 export interface LocalSettings {
@@ -34,6 +36,8 @@ export interface LocalSettings {
   readonly containAll?: boolean;
   /** Builds at once; default: the number of processors. */
   readonly parallelBuilds?: number;
+  /** Verifications that share the GPU at once; default 4. */
+  readonly parallelVerify?: number;
   /** Folder of the build cache; default cacheDir()/builds; null: no cache. */
   readonly buildCacheDir?: string | null;
   readonly buildCacheBytes?: number;
@@ -46,8 +50,9 @@ export interface LocalSettings {
 }
 
 /**
- * Runs jobs on this machine. Independent builds run in parallel, sessions one by one under the GPU's lock; one executor may run
- * several jobs at once (their builds overlap, their sessions queue). Throws AppFailure: `cancelled` on abort, `input.bundle` for a
+ * Runs jobs on this machine. Independent builds run in parallel, sessions under the GPU's lock: those that measure alone, those that
+ * verify beside each other. One executor may run several jobs at once (their builds overlap, their sessions take turns; a judge may
+ * still be at work on one session while the next has the GPU). Throws AppFailure: `cancelled` on abort, `input.bundle` for a
  * bundle that does not hold what it says, `env.*` where nothing could be run at all.
  */
 export class LocalExecutor implements Executor {
@@ -55,7 +60,10 @@ export class LocalExecutor implements Executor {
   private readonly tools: ToolPaths;
   private readonly settings: LocalSettings;
   private readonly gate: Gate;
-  private readonly sessions = new Queue();
+  private readonly turns: Turns;
+  private readonly slots: { readonly shared: Slots; readonly alone: Slots };
+  /** Builds under way, by their key in the cache: several jobs share the judge of a task and the runner. */
+  private readonly building = new Map<string, Promise<unknown>>();
   private readonly cache: BuildCache | null;
   private containment: Promise<Containment> | null = null;
 
@@ -63,6 +71,10 @@ export class LocalExecutor implements Executor {
     this.tools = tools;
     this.settings = settings;
     this.gate = new Gate(settings.parallelBuilds ?? availableParallelism());
+    const verifies = settings.parallelVerify ?? 4;
+    this.turns = new Turns(verifies);
+    // A judge that is slower than the GPU must not pile up sessions whose dumped outputs fill the disk.
+    this.slots = { shared: new Slots(verifies + 2), alone: new Slots(3) };
     const dir = settings.buildCacheDir === undefined ? join(cacheDir(), 'builds') : settings.buildCacheDir;
     this.cache = dir === null ? null : new BuildCache(dir, settings.buildCacheBytes);
   }
@@ -94,7 +106,9 @@ export class LocalExecutor implements Executor {
         tools: this.tools,
         settings: this.settings,
         gate: this.gate,
-        sessions: this.sessions,
+        turns: this.turns,
+        slots: this.slots,
+        building: this.building,
         cache: this.cache,
         containment,
         folder,
@@ -131,7 +145,9 @@ interface Shared {
   readonly tools: ToolPaths;
   readonly settings: LocalSettings;
   readonly gate: Gate;
-  readonly sessions: Queue;
+  readonly turns: Turns;
+  readonly slots: { readonly shared: Slots; readonly alone: Slots };
+  readonly building: Map<string, Promise<unknown>>;
   readonly cache: BuildCache | null;
   readonly containment: Containment;
   readonly folder: JobFolder;
@@ -208,30 +224,45 @@ class Execution {
       if (handle.pid !== null && startTime !== null) this.options.onProcess?.({ pid: handle.pid, startTime });
     };
     if (step.kind === 'build') {
-      const { tools, folder, containment, cache, gate } = this.shared;
+      const { tools, folder, containment, cache, gate, building } = this.shared;
       const containAll = this.settings().containAll ?? false;
-      const signal = this.signal;
-      return runBuild(step, { job: this.job, tools, folder, containment, cache, gate, containAll, signal, started });
+      const { signal, job } = this;
+      return runBuild(step, { job, tools, folder, containment, cache, building, gate, containAll, signal, started });
     }
-    const { tools, folder, containment, gate, runSession } = this.shared;
-    const run = await this.shared.sessions.run(() =>
-      runSessionStep(step, {
-        tools,
-        folder,
-        containment,
-        gate,
-        runSession,
-        rootSeed: this.options.rootSeed,
-        position: this.options.position,
-        lockDir: this.settings().lockDir,
-        containAll: this.settings().containAll ?? false,
-        signal: this.signal,
-        started,
-        note,
-      }),
-    );
+    const { tools, folder, containment, gate, turns, slots, runSession } = this.shared;
+    const run = await runSessionStep(await this.withoutUnfitArms(step), {
+      tools,
+      folder,
+      containment,
+      gate,
+      turns,
+      slots,
+      runSession,
+      rootSeed: this.options.rootSeed,
+      position: this.options.position,
+      lockDir: this.settings().lockDir,
+      containAll: this.settings().containAll ?? false,
+      signal: this.signal,
+      started,
+      note,
+    });
     this.sessionFolders.push(run.scratch);
     return run.result;
+  }
+
+  /** The step without the optional arms that could not be made or were not found right. */
+  private async withoutUnfitArms(step: SessionStep): Promise<SessionStep> {
+    const { plan, optionalArms = [] } = step;
+    if (plan.mode !== 'time') return step;
+    const unfit = new Set<string>();
+    for (const { arm, ifVerified } of optionalArms) {
+      const verify = this.job.steps.find((s) => s.id === ifVerified);
+      const result = await this.results.get(ifVerified);
+      if (verify?.kind !== 'session' || !sessionVerified(verify.plan, result?.session)) unfit.add(arm);
+    }
+    return unfit.size === 0
+      ? step
+      : { ...step, plan: { ...plan, arms: plan.arms.filter((arm) => !unfit.has(arm.id)) } };
   }
 
   /** Why a step is not run, or null. Waits for the steps it depends on. */

@@ -10,6 +10,7 @@ import type { Gate } from './gate.ts';
 import { withGpuLock } from './gpu-lock.ts';
 import type { JobFolder } from './job-folder.ts';
 import type { SessionOutcome } from './session/index.ts';
+import { borrow, type Slots, type Turns, type Use } from './turns.ts';
 
 export type RunSession = (plan: SessionPlan, context: SessionContext) => Promise<SessionOutcome>;
 
@@ -18,6 +19,9 @@ export interface SessionStepContext {
   readonly folder: JobFolder;
   readonly containment: Containment;
   readonly gate: Gate;
+  /** Turns on the GPU among this executor's sessions, and places for sessions of each kind, judges still at work counted. */
+  readonly turns: Turns;
+  readonly slots: Readonly<Record<Use, Slots>>;
   readonly runSession: RunSession;
   readonly rootSeed: string;
   readonly position: string;
@@ -37,53 +41,83 @@ export interface SessionRun {
 
 /**
  * Runs one session under the machine-wide lock of its GPU, in a fresh folder with the files that its plan names. Its root seed is
- * drawn here, from the run's root, the job's position and the step: it is in no plan and no cache key.
+ * drawn here, from the run's root, the job's position and the step: it is in no plan and no cache key. The session gives the GPU back
+ * as soon as its runners are gone; its judge may go on beside the next session.
  */
 export async function runSessionStep(step: SessionStep, context: SessionStepContext): Promise<SessionRun> {
-  const scratch = await context.folder.stepFolder('s', filesFor(step, context.folder));
-  const session = makeContext(step, scratch, context);
-  let waited = 0;
-  let wallMs = 0;
-  const inner = async (): Promise<SessionOutcome> => {
-    if (context.signal?.aborted) throw new AppFailure({ code: 'cancelled', message: 'Cancelled.' });
+  const use = gpuUse(step.plan);
+  return context.slots[use].run(async () => {
+    const scratch = await context.folder.stepFolder('s', filesFor(step, context.folder));
+    const gpu = await takeGpu(use, context);
+    const session = makeContext(step, scratch, context, gpu.release);
+    const beganAt = Date.now();
     const began = performance.now();
+    let outcome: SessionOutcome;
     try {
-      return await context.runSession(step.plan, session.context);
+      if (context.signal?.aborted) throw new AppFailure({ code: 'cancelled', message: 'Cancelled.' });
+      outcome = await context.runSession(step.plan, session.context);
     } finally {
-      wallMs = performance.now() - began;
       // Whatever the session left running would disturb the next one, which may already hold the lock.
       await session.killAll();
+      await gpu.release();
     }
-  };
-  const uuid = context.tools.machine.gpu?.uuid ?? null;
-  const locked = (): Promise<SessionOutcome> =>
+    if (context.signal?.aborted) throw new AppFailure({ code: 'cancelled', message: 'Cancelled.' });
+    const result: StepResult = {
+      id: step.id,
+      status: outcome.status,
+      reason: reasonOf(outcome, context.tools),
+      exitCode: null,
+      signal: null,
+      wallMs: performance.now() - began,
+      beganAt,
+      gpuMs: gpu.heldMs(),
+      cached: false,
+      command: `session ${step.plan.mode}`,
+      stdout: '',
+      stderr: '',
+      session: outcome.result,
+    };
+    return { result, scratch };
+  });
+}
+
+interface Held {
+  /** Gives the GPU back; again: nothing. */
+  release(): Promise<void>;
+  /** How long it was held so far, ms. */
+  heldMs(): number;
+}
+
+/** Waits for this session's turn: no build beside it if it measures, its turn among our sessions, the machine-wide lock. */
+async function takeGpu(use: Use, context: SessionStepContext): Promise<Held> {
+  const { tools, turns, gate, signal, lockDir } = context;
+  const uuid = tools.machine.gpu?.uuid ?? null;
+  let waited = 0;
+  const locked = (held: () => Promise<void>): Promise<void> =>
     uuid === null
-      ? inner()
-      : withGpuLock(uuid, inner, {
-          signal: context.signal,
-          dir: context.lockDir,
+      ? held()
+      : withGpuLock(uuid, held, {
+          signal,
+          dir: lockDir,
+          shared: use === 'shared',
           onWait: (holder) => {
             waited++;
             context.note(`waiting for the GPU${holder === null ? '' : ` (process ${holder} uses it)`}`);
           },
         });
-  const outcome = await (isTimed(step.plan) ? context.gate.measure(locked) : locked());
-  if (context.signal?.aborted) throw new AppFailure({ code: 'cancelled', message: 'Cancelled.' });
+  const inTurn = (held: () => Promise<void>): Promise<void> => turns.run(use, () => locked(held));
+  const giveBack = await borrow((held) => (use === 'alone' ? gate.measure(() => inTurn(held)) : inTurn(held)));
+  const began = performance.now();
+  let ended: number | null = null;
   if (waited > 0) context.note('has the GPU');
-  const result: StepResult = {
-    id: step.id,
-    status: outcome.status,
-    reason: reasonOf(outcome, context.tools),
-    exitCode: null,
-    signal: null,
-    wallMs,
-    cached: false,
-    command: `session ${step.plan.mode}`,
-    stdout: '',
-    stderr: '',
-    session: outcome.result,
+  return {
+    release: async () => {
+      if (ended !== null) return;
+      ended = performance.now();
+      await giveBack();
+    },
+    heldMs: () => (ended ?? performance.now()) - began,
   };
-  return { result, scratch };
 }
 
 /** Programs and libraries of the plan; for a profile the kernels' sources too, since ncu shows their lines. Nothing of the harness's own. */
@@ -105,15 +139,20 @@ function reasonOf({ reason }: SessionOutcome, tools: ToolPaths): SessionOutcome[
   };
 }
 
-/** Sessions whose figures a compiler beside them would spoil. */
-const isTimed = (plan: SessionPlan): boolean => plan.mode !== 'verify' && plan.mode !== 'sanitize';
+/** Sessions whose figures a compiler or another session beside them would spoil have the GPU alone. */
+const gpuUse = (plan: SessionPlan): Use => (plan.mode === 'verify' || plan.mode === 'sanitize' ? 'shared' : 'alone');
 
 interface Session {
   readonly context: SessionContext;
   killAll(): Promise<void>;
 }
 
-function makeContext(step: SessionStep, scratch: string, context: SessionStepContext): Session {
+function makeContext(
+  step: SessionStep,
+  scratch: string,
+  context: SessionStepContext,
+  gpuDone: () => Promise<void>,
+): Session {
   // What builds made is trusted by later processes of the session (judge, origin): no candidate may touch it.
   const protect = readdirSync(scratch).filter((name) => name !== tmpName);
   const handles = new Set<ChildHandle>();
@@ -149,6 +188,7 @@ function makeContext(step: SessionStep, scratch: string, context: SessionStepCon
       limits: step.limits,
       signal: context.signal,
       progress: context.note,
+      gpuDone,
       start,
     },
     killAll: async () => {

@@ -14,4 +14,13 @@ export {
   weightOf,
   weightsOf,
 } from './resolve.ts';
-export { candidateName, checkWrapper, cType, originName, paramTypes, signature, withoutComments } from './signature.ts';
+export {
+  candidateName,
+  checkWrapper,
+  cType,
+  libraryName,
+  originName,
+  paramTypes,
+  signature,
+  withoutComments,
+} from './signature.ts';

@@ -24,6 +24,9 @@ export const originName = (task: Task, dtype: Dtype): string => task.wrapper.nam
 /** C name of a candidate's wrapper: the origin's with `_optimized`. */
 export const candidateName = (task: Task, dtype: Dtype): string => `${originName(task, dtype)}_optimized`;
 
+/** C name of the wrapper in library.cu: the origin's with `_library`. */
+export const libraryName = (task: Task, dtype: Dtype): string => `${originName(task, dtype)}_library`;
+
 /** `extern "C" void NAME(float* loss, const float* X, …)`: told to the agents, and used by the shim. */
 export function signature(task: Task, dtype: Dtype, name: string): string {
   const params = task.wrapper.params.map((param) => `${paramType(param, dtype)} ${param.name}`);

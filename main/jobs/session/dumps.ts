@@ -1,3 +1,4 @@
+import { freemem } from 'node:os';
 import type { Comparison, Problem } from '../../contract/index.ts';
 import type { Judge } from './judge.ts';
 import { bufferBytes, outputsOf } from './problem-text.ts';
@@ -6,6 +7,8 @@ import type { Scope } from './scope.ts';
 
 const FLOOR_BYTES = 256 * 1024 * 1024;
 const CEILING_BYTES = 2 * 1024 * 1024 * 1024;
+/** Of the memory that is free, since written files stay in the page cache until the judge has read them. */
+const FREE_SHARE = 1 / 16;
 
 /** Bytes of dumped outputs that wait for the judge, held below a cap so that neither disk nor page cache fills up. */
 export class DumpBudget {
@@ -14,7 +17,8 @@ export class DumpBudget {
   private readonly waiting: (() => void)[] = [];
 
   constructor(memoryMiB: number) {
-    this.cap = Math.min(CEILING_BYTES, Math.max(FLOOR_BYTES, (memoryMiB * 1024 * 1024) / 4));
+    const ceiling = Math.max(CEILING_BYTES, freemem() * FREE_SHARE);
+    this.cap = Math.min(ceiling, Math.max(FLOOR_BYTES, (memoryMiB * 1024 * 1024) / 4));
   }
 
   /** Whether `bytes` more fit now. A single dump larger than the cap is let through alone. */

@@ -67,6 +67,11 @@ export class Scope {
     this.open.delete(item);
   }
 
+  /** Gives the GPU back while the judge goes on; only when every runner has ended. */
+  async gpuDone(): Promise<void> {
+    if (!this.gpuInDoubt) await this.ctx.gpuDone?.();
+  }
+
   /** A name in scratch that nobody can guess, removed when the session ends. */
   newFile(prefix: string): string {
     const name = `${prefix}-${randomBytes(6).toString('hex')}`;

@@ -26,6 +26,8 @@ interface TimedCall {
   readonly seed: string;
   /** false: a warm-up, checked like the others but not sampled. */
   readonly timed: boolean;
+  /** false: nobody looks at its results (TimePlan.checkedBlocks). */
+  readonly checked?: boolean;
 }
 
 /** Raw outputs of a call at the drawn positions, under way. */
@@ -83,9 +85,10 @@ function callsOf(room: TimeRoom, pass: Pass, problem: number): TimedCall[] {
   const random = new Prng(deriveRoot(room.scope.ctx.seed, 'order', pass.process, pass.quantity, problem));
   const drawn = (): ArmId[] => random.shuffle([...pass.arms]);
   const calls: TimedCall[] = drawn().map((arm, i) => ({ arm, seed: seedOf('warm', i), timed: false }));
+  const { checkedBlocks = Number.POSITIVE_INFINITY } = room.plan;
   for (let block = 0; block < (room.blocks?.[problem] as number); block++)
     for (const slot of blockOrder(drawn()))
-      calls.push({ arm: slot.arm, seed: seedOf(block, slot.content), timed: true });
+      calls.push({ arm: slot.arm, seed: seedOf(block, slot.content), timed: true, checked: block < checkedBlocks });
   return calls;
 }
 
@@ -118,7 +121,7 @@ async function runProblem(
     await next.prepared;
     const reply = await next.called;
     failOnCudaError(reply, room.where);
-    const asked = gatherAfter(room, runner, problem, call);
+    const asked = call.checked === false ? null : gatherAfter(room, runner, problem, call);
     if (call.timed && pass.kind === 'full' && room.whole.takes(call.arm, index))
       await dumpWhole(room, runner, problem, index, call);
     const following = calls[i + 1];

@@ -1,7 +1,7 @@
 import { deriveRoot, deriveSeed, Prng } from '../../base/random.ts';
 import type { ArmId, TimePlan, TimeResult } from '../../contract/index.ts';
 import { Activities } from './activities.ts';
-import type { Where } from './classify.ts';
+import { CandidateFault, type Where } from './classify.ts';
 import { DumpBudget, type Dumped, judgeDump } from './dumps.ts';
 import { Incidents } from './incidents.ts';
 import { type Judge, startJudge } from './judge.ts';
@@ -82,11 +82,25 @@ export class TimeRoom {
  * in each the passes that the plan asks for, wrapper time before spans, over all problems. Every timed call is checked at random positions, one per arm and problem whole.
  */
 export async function time(plan: TimePlan, scope: Scope, out: TimeResult): Promise<void> {
+  try {
+    await timeArms(plan, scope, out);
+  } catch (cause) {
+    // A vendor's library that fails at some size is no fault of what it is compared with: everything again without it.
+    const library = plan.arms.some((arm) => arm.id === 'L') && plan.arms.length > 1;
+    if (!library || !(cause instanceof CandidateFault) || cause.incident.arm !== 'L') throw cause;
+    Object.assign(out, emptyTime(plan));
+    const others = { ...plan, arms: plan.arms.filter((arm) => arm.id !== 'L') };
+    await timeArms(others, scope, out).finally(() => out.incidents.push(cause.incident));
+  }
+}
+
+async function timeArms(plan: TimePlan, scope: Scope, out: TimeResult): Promise<void> {
   const judge = await startJudge(scope, plan.judge);
   const room = new TimeRoom(plan, scope, judge, out);
   try {
     for (const [index, kind] of processOrder(plan.processes, plan.soloProcesses).entries())
       await runProcess(room, index, kind);
+    await scope.gpuDone();
     await judge.drain();
     await judge.quit();
     for (const incident of room.voids.verdict()) room.incidents.add(incident);
@@ -97,15 +111,16 @@ export async function time(plan: TimePlan, scope: Scope, out: TimeResult): Promi
 
 function finish(room: TimeRoom): void {
   const { plan, out, incidents } = room;
-  const hasCandidate = plan.arms.some((a) => a.id === 'C');
   out.incidents.push(...incidents.list());
   out.activities = room.activities.list();
   out.voided = room.voids.voided;
   out.whole.sort((a, b) => a.problem - b.problem || a.arm.localeCompare(b.arm));
   if (room.clocks.smMHz.length > 0) out.clocks = room.clocks;
   out.timerStepNs = smallestStep(spansOf(out)) ?? room.stepNs ?? 0;
-  out.pointR = hasCandidate ? estimateR(out.samples, plan.weights) : null;
+  out.pointR = hasCandidate(plan) ? estimateR(out.samples, plan.weights) : null;
 }
+
+const hasCandidate = (plan: TimePlan): boolean => plan.arms.some((arm) => arm.id === 'C');
 
 const spansOf = (out: TimeResult): number[] =>
   out.samples
@@ -115,7 +130,7 @@ const spansOf = (out: TimeResult): number[] =>
 
 /** Whether the candidate earns a confirming measurement: faster, nothing against it, and measured in full. */
 export function nominate(plan: TimePlan, out: TimeResult): void {
-  if (plan.phase !== 'nominate' || !plan.arms.some((a) => a.id === 'C')) return;
+  if (plan.phase !== 'nominate' || !hasCandidate(plan)) return;
   const complete =
     out.samples.length === (plan.processes + plan.soloProcesses) * plan.quantities.length * plan.problems.length;
   const spoiled = out.incidents.some((i) => i.arm === undefined || i.arm === 'C');
@@ -130,7 +145,8 @@ async function runProcess(room: TimeRoom, index: number, kind: ProcessKind): Pro
     room.where = {};
     if (runner.gpu && !out.peaks && (kind === 'solo' || plan.soloProcesses === 0)) out.peaks = await runner.peaks();
     await loadArms(room, runner, index, kind);
-    await room.judge.drain();
+    // Beside a candidate's timed calls the judge has little to do; a baseline's do not wait for it.
+    if (hasCandidate(plan)) await room.judge.drain();
     await runPasses(room, runner, index, kind);
     await runner.quit();
   } catch (cause) {
@@ -183,7 +199,9 @@ async function calibrate(room: TimeRoom, runner: Runner, origin: ArmId): Promise
       await room.judge.drain();
       judgeNs = (performance.now() - checking) * 1e6;
     }
-    blocks.push(blockCount(cycleNs, judgeNs, plan.arms.length, plan.blocks));
+    // The judge of calls that are not all checked does not hold them up.
+    const waits = plan.checkedBlocks === undefined ? judgeNs : 0;
+    blocks.push(blockCount(cycleNs, waits, plan.arms.length, plan.blocks));
     const calls = plan.processes * plan.quantities.length * 2 * (blocks[index] as number);
     for (const arm of plan.arms) room.whole.expect(arm.id, index, calls);
   }

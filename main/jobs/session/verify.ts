@@ -37,6 +37,7 @@ export async function verify(plan: VerifyPlan, scope: Scope, out: VerifyResult):
   const room: Room = { plan, scope, judge, budget, incidents, out, checks: [], calls: 0 };
   try {
     await verifyAll(room);
+    await scope.gpuDone();
     await judge.drain();
     await judge.quit();
   } finally {

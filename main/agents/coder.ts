@@ -1,8 +1,8 @@
-import type { ChatRequest, Result } from '../contract/index.ts';
-import type { Budget } from './budget.ts';
+import { type ChatRequest, ok, type Result } from '../contract/index.ts';
+import { type Budget, fitHistory } from './budget.ts';
 import type { Shared } from './knowledge.ts';
 import type { PromptSet } from './prompts.ts';
-import { buildFixed } from './request.ts';
+import { buildRequest, promptRoom } from './request.ts';
 import { fenced } from './template.ts';
 
 export interface CoderInput {
@@ -15,6 +15,14 @@ export interface CoderInput {
   readonly fix: string | null;
   /** Why the Coder's last reply could not be used; null when it could. */
   readonly replyProblem: string | null;
+  /** How candidates of earlier rounds failed, one line each, oldest first. */
+  readonly pitfalls: readonly string[];
+}
+
+function pitfallText(kept: readonly string[], dropped: number): string {
+  if (kept.length === 0 && dropped === 0) return '';
+  const lead = dropped > 0 ? [`(The oldest ${dropped} left out for length.)`] : [];
+  return ['# How earlier candidates of this run failed', '', ...lead, ...kept.map((line) => `- ${line}`)].join('\n');
 }
 
 function fixText(input: CoderInput): string {
@@ -30,22 +38,26 @@ function fixText(input: CoderInput): string {
   return parts.join('\n\n');
 }
 
-/** The Coder's request. Its reply is read by readCode(). */
-export function coderRequest(prompts: PromptSet, input: CoderInput, budget: Budget): Result<ChatRequest> {
-  const { task, gpu, rules, precision } = input.shared;
-  return buildFixed(
-    'coder',
-    prompts.agents.coder,
-    {
-      task,
-      gpu,
-      rules,
-      precision,
-      code: fenced('cuda', input.source),
-      scheme: input.scheme,
-      fix: fixText(input),
-      signature: fenced('cuda', input.signature),
-    },
-    budget,
+/** The Coder's request. Its reply is read by readCode(). `dropped` = how many of the oldest failures did not fit. */
+export function coderRequest(
+  prompts: PromptSet,
+  input: CoderInput,
+  budget: Budget,
+): Result<{ request: ChatRequest; dropped: number }> {
+  const { task, gpu, rules, precision, notes } = input.shared;
+  const fixed = {
+    task,
+    gpu,
+    rules,
+    precision,
+    notes,
+    code: fenced('cuda', input.source),
+    scheme: input.scheme,
+    fix: fixText(input),
+    signature: fenced('cuda', input.signature),
+  };
+  const fitted = fitHistory(input.pitfalls, promptRoom('coder', budget), (kept, dropped) =>
+    buildRequest('coder', prompts.agents.coder, { ...fixed, pitfalls: pitfallText(kept, dropped) }, budget),
   );
+  return fitted.ok ? ok({ request: fitted.value.value.request, dropped: fitted.value.dropped }) : fitted;
 }

@@ -40,18 +40,19 @@ function earlierText(kept: readonly PastFix[], dropped: number): string {
   return ['# Fixes already tried in this round', ...lead, ...items].join('\n\n');
 }
 
-/** The Debug agent's request. `dropped` = how many of the oldest fixes did not fit. */
+/** The Debug agent's request. `dropped` = how many of the oldest fixes did not fit, `cut` = characters left out of the digest. */
 export function debugRequest(
   prompts: PromptSet,
   input: DebugInput,
   budget: Budget,
-): Result<{ request: ChatRequest; dropped: number }> {
-  const { task, gpu, rules, precision } = input.shared;
+): Result<{ request: ChatRequest; dropped: number; cut: number }> {
+  const { task, gpu, rules, precision, notes } = input.shared;
   const fixed = {
     task,
     gpu,
     rules,
     precision,
+    notes,
     scheme: input.scheme,
     arguments: input.compileArgs.join(' ') || '(no options)',
     code: fenced('cuda', input.source),
@@ -60,7 +61,9 @@ export function debugRequest(
   const fitted = fitHistory(input.earlier, promptRoom('debug', budget), (kept, dropped) =>
     buildRequest('debug', prompts.agents.debug, { ...fixed, earlier: earlierText(kept, dropped) }, budget),
   );
-  return fitted.ok ? ok({ request: fitted.value.value.request, dropped: fitted.value.dropped }) : fitted;
+  if (!fitted.ok) return fitted;
+  const cut = Math.max(0, input.digest.length - longestDigest);
+  return ok({ request: fitted.value.value.request, dropped: fitted.value.dropped, cut });
 }
 
 export const readFix = (text: string, finish: 'stop' | 'length' | 'other'): TextReply => readText(text, finish);

@@ -163,20 +163,3 @@ export interface Peaks {
   readonly writeBytesPerS: number;
   readonly fp32FlopsPerS: number;
 }
-
-/** What compute capabilities bring, lowest first; `wgmma` and the like need an `a` target, which candidates are not built for. */
-export const features: readonly (readonly [number, string])[] = [
-  [7.0, 'independent thread scheduling (use the _sync forms of warp operations)'],
-  [8.0, 'asynchronous copies from global to shared memory (cp.async, cuda_pipeline.h)'],
-  [8.0, 'bf16 arithmetic and bf16 tensor-core products with fp32 accumulation'],
-  [8.0, 'warp-wide integer reductions (__reduce_add_sync)'],
-  [9.0, 'thread block clusters and distributed shared memory (cooperative_groups)'],
-  [10.0, '256-bit global loads and stores'],
-];
-
-export function featuresOf(cc: string): string {
-  const version = Number(cc);
-  if (!Number.isFinite(version)) return '';
-  const list = features.filter(([since]) => version >= since).map(([, what]) => what);
-  return list.length === 0 ? '' : `Available here: ${list.join('; ')}.`;
-}

@@ -1,3 +1,4 @@
+export * from './architecture.ts';
 export * from './budget.ts';
 export * from './code-reply.ts';
 export * from './coder.ts';

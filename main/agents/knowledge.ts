@@ -1,5 +1,6 @@
 import { ok, type Result } from '../contract/index.ts';
-import { featuresOf, type GpuFacts, type Peaks, type TaskBrief } from './describe.ts';
+import { architectureText } from './architecture.ts';
+import type { GpuFacts, Peaks, TaskBrief } from './describe.ts';
 import type { PromptSet } from './prompts.ts';
 import { fillText } from './template.ts';
 
@@ -10,12 +11,18 @@ export interface Shared {
   readonly rules: string;
   readonly precision: string;
   readonly timing: string;
+  /** The user's notes and constraints, as a section of its own; '' = none. */
+  readonly notes: string;
 }
 
 const kib = (bytes: number): string => (bytes / 1024).toFixed(0);
 
 function gpuText(prompts: PromptSet, gpu: GpuFacts | null, peaks: Peaks | null, arch: string): Result<string> {
-  if (gpu === null) return ok(`Not known yet; the code is compiled for ${arch}.`);
+  const known = architectureText(gpu?.cc ?? arch);
+  if (gpu === null) {
+    const lines = arch.startsWith('sm_') ? [known.limits, known.has, known.lacks].filter((line) => line !== '') : [];
+    return ok([`Not known yet; the code is compiled for ${arch}.`, ...lines].join('\n'));
+  }
   const rate = (x: number) => `${(x / 1e9).toFixed(0)} GB/s`;
   return fillText('knowledge/gpu', prompts.knowledge.gpu, {
     name: gpu.name,
@@ -34,7 +41,9 @@ function gpuText(prompts: PromptSet, gpu: GpuFacts | null, peaks: Peaks | null, 
       peaks === null
         ? ''
         : `Measured here: DRAM read ${rate(peaks.readBytesPerS)}, write ${rate(peaks.writeBytesPerS)}, fp32 ${(peaks.fp32FlopsPerS / 1e12).toFixed(1)} TFLOP/s.`,
-    features: featuresOf(gpu.cc),
+    limits: known.limits,
+    features: known.has,
+    lacks: known.lacks,
   });
 }
 
@@ -45,6 +54,7 @@ export function sharedParts(
   gpu: GpuFacts | null,
   peaks: Peaks | null,
   arch: string,
+  notes = '',
 ): Result<Shared> {
   const gpuPart = gpuText(prompts, gpu, peaks, arch);
   if (!gpuPart.ok) return gpuPart;
@@ -66,5 +76,6 @@ export function sharedParts(
     rules: rules.value,
     precision: precision.value,
     timing: timing.value,
+    notes: notes.trim() === '' ? '' : `# The user's notes and constraints\n\n${notes.trim()}`,
   });
 }

@@ -1,6 +1,6 @@
 import type { ChatRequest, Evaluation, Outcome, ProfileMode, Result } from '../contract/index.ts';
 import { isValidOutcome, ok } from '../contract/index.ts';
-import { type Budget, fitHistory } from './budget.ts';
+import { type Budget, estimateTokens, fitHistory } from './budget.ts';
 import { buildText, figuresText, profileText } from './describe.ts';
 import type { Shared } from './knowledge.ts';
 import type { PromptSet } from './prompts.ts';
@@ -36,7 +36,6 @@ export interface PlannerInput {
   readonly bestIsOrigin: boolean;
   readonly profileMode: ProfileMode;
   readonly history: readonly PastScheme[];
-  readonly notes: string;
 }
 
 const verdictOf = (past: PastScheme): string => {
@@ -68,24 +67,57 @@ function historyText(kept: readonly PastScheme[], dropped: number): string {
   return [...lead, ...kept.map(pastText)].join('\n\n');
 }
 
-/** The Planner's request. `dropped` = how many of the oldest rounds did not fit. */
-export function plannerRequest(
-  prompts: PromptSet,
-  input: PlannerInput,
-  budget: Budget,
-): Result<{ request: ChatRequest; dropped: number }> {
+/** The first lines of a profile that fit into `tokens`; the rest is counted in the text. A whole profile comes back as it is. */
+export function cutProfile(text: string, tokens: number): { readonly text: string; readonly cut: number } {
+  if (estimateTokens(text) <= tokens) return { text, cut: 0 };
+  const lines = text.split('\n');
+  const said = (cut: number) => `(The last ${cut} lines of the profile are left out for length.)`;
+  let kept = 0;
+  for (let used = estimateTokens(said(lines.length)); kept < lines.length; kept++) {
+    used += estimateTokens(`${lines[kept]}\n`);
+    if (used > tokens) break;
+  }
+  const cut = lines.length - kept;
+  return { text: [...lines.slice(0, kept), said(cut)].join('\n'), cut };
+}
+
+/** What a Planner's prompt had to leave out. */
+export interface PlannerRequest {
+  readonly request: ChatRequest;
+  /** How many of the oldest rounds. */
+  readonly dropped: number;
+  /** How many of the last lines of the profile. */
+  readonly profileCut: number;
+}
+
+/**
+ * The Planner's request. Where the context is short, the profile may take half of the prompt at most (`full` ones are long), then the
+ * oldest rounds go, then more of the profile.
+ */
+export function plannerRequest(prompts: PromptSet, input: PlannerInput, budget: Budget): Result<PlannerRequest> {
   const figures = figuresText(input.bestEvaluation, input.bestIsOrigin ? 'origin' : 'candidate');
   const fixed = {
     ...input.shared,
     figures: [figures, buildText(input.bestEvaluation)].filter((t) => t !== '').join('\n\n'),
     code: fenced('cuda', input.bestSource),
-    profile: profileText(input.bestEvaluation.profile, input.profileMode),
-    notes: input.notes.trim() === '' ? '' : `# The user's notes and constraints\n\n${input.notes.trim()}`,
   };
-  const fitted = fitHistory(input.history, promptRoom('planner', budget), (kept, dropped) =>
-    buildRequest('planner', prompts.agents.planner, { ...fixed, history: historyText(kept, dropped) }, budget),
-  );
-  return fitted.ok ? ok({ request: fitted.value.value.request, dropped: fitted.value.dropped }) : fitted;
+  const room = promptRoom('planner', budget);
+  const whole = profileText(input.bestEvaluation.profile, input.profileMode);
+  const within = (profile: { text: string; cut: number }): Result<PlannerRequest> => {
+    const fitted = fitHistory(input.history, room, (kept, dropped) => {
+      const values = { ...fixed, profile: profile.text, history: historyText(kept, dropped) };
+      return buildRequest('planner', prompts.agents.planner, values, budget);
+    });
+    if (!fitted.ok) return fitted;
+    return ok({ request: fitted.value.value.request, dropped: fitted.value.dropped, profileCut: profile.cut });
+  };
+  const half = within(cutProfile(whole, Math.floor(room / 2)));
+  if (half.ok || half.error.code !== 'provider.context-length') return half;
+  const values = { ...fixed, profile: '', history: historyText([], input.history.length) };
+  const bare = buildRequest('planner', prompts.agents.planner, values, budget);
+  if (!bare.ok) return bare;
+  const left = room - estimateTokens(bare.value.text);
+  return left <= 0 ? half : within(cutProfile(whole, left));
 }
 
 export const readScheme = (text: string, finish: 'stop' | 'length' | 'other'): TextReply => readText(text, finish);

@@ -1,4 +1,4 @@
-import { type AgentName, type ChatRequest, err, ok, type Result } from '../contract/index.ts';
+import { type AgentName, type ChatRequest, ok, type Result } from '../contract/index.ts';
 import { answerTokens, type Budget, estimateTokens } from './budget.ts';
 import { fillTemplate, type Template, type Values } from './template.ts';
 
@@ -27,23 +27,6 @@ export function buildRequest(agent: AgentName, template: Template, values: Value
 /** Room for the prompt beside the answer. */
 export const promptRoom = (agent: AgentName, budget: Budget): number =>
   budget.contextTokens - answerTokens(agent, budget);
-
-/** A request whose prompt cannot be shortened: fits or is an error. */
-export function buildFixed(agent: AgentName, template: Template, values: Values, budget: Budget): Result<ChatRequest> {
-  const built = buildRequest(agent, template, values, budget);
-  if (!built.ok) return built;
-  const need = estimateTokens(built.value.text);
-  const room = promptRoom(agent, budget);
-  if (need > room)
-    return err(
-      'provider.context-length',
-      `The ${agent}'s prompt needs about ${need} tokens, there is room for ${room}.`,
-      {
-        remedy: 'Use a model with a longer context and set its length (contextTokens), or a shorter source file.',
-      },
-    );
-  return ok(built.value.request);
-}
 
 /** A rest shorter than this is not worth asking for, tokens. */
 const leastRest = 512;

@@ -73,6 +73,8 @@ export interface WriteInput {
   readonly replyProblem: string | null;
   /** What the Compiler should know of earlier attempts. */
   readonly remarks: string[];
+  /** How candidates of earlier rounds failed. */
+  readonly pitfalls: readonly string[];
 }
 
 /** A candidate, or why there is none. */
@@ -80,10 +82,13 @@ export type Written =
   | { readonly ok: true; readonly version: Version }
   | { readonly ok: false; readonly reason: string };
 
+const leftOut = (ctx: AgentContext, position: string, what: string, agent: string): Promise<void> =>
+  ctx.steps.notice(position, 102, `${what} were left out of the ${agent}'s prompt for length.`);
+
 /** Coder, then Compiler: a candidate, or why the Coder's reply could not be used. */
 export async function writeCandidate(ctx: AgentContext, input: WriteInput): Promise<Written> {
   const at = `r${input.round}.a${input.attempt}`;
-  const request = built(
+  const { request, dropped } = built(
     coderRequest(
       ctx.prompts,
       {
@@ -93,10 +98,12 @@ export async function writeCandidate(ctx: AgentContext, input: WriteInput): Prom
         scheme: input.scheme,
         fix: input.fix,
         replyProblem: input.replyProblem,
+        pitfalls: input.pitfalls,
       },
       ctx.budget,
     ),
   );
+  if (dropped > 0) await leftOut(ctx, `${at}.coder`, `The oldest ${dropped} failures`, 'Coder');
   const code = await askWhole(ctx, `${at}.coder`, request, (text, finish) => readCode(text, finish, ctx.brief.wrapper));
   if (code.kind !== 'code') {
     const reason = code.kind === 'unusable' ? code.reason : 'the reply was cut off, and its continuation too';
@@ -121,13 +128,14 @@ async function chooseArguments(
   source: string,
   remarks: string[],
 ): Promise<readonly string[]> {
-  const request = built(
+  const { request, dropped } = built(
     compilerRequest(
       ctx.prompts,
-      { source, arch: ctx.arch, toolkit: ctx.toolkit, dtype: ctx.brief.dtype, remarks },
+      { source, arch: ctx.arch, toolkit: ctx.toolkit, dtype: ctx.brief.dtype, remarks, notes: ctx.shared.notes },
       ctx.budget,
     ),
   );
+  if (dropped > 0) await leftOut(ctx, position, `The oldest ${dropped} remarks`, 'Compiler');
   const reply = await ctx.steps.chat(position, request);
   const choice = readArguments(reply.text, reply.finish);
   if (choice.kind !== 'arguments') {

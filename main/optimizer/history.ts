@@ -1,5 +1,5 @@
 import type { PastScheme } from '../agents/index.ts';
-import { type Evaluation, sizeText } from '../contract/index.ts';
+import { type Evaluation, isValidOutcome, sizeText } from '../contract/index.ts';
 
 /** What a round leaves for the Planners after it. */
 export function pastScheme(
@@ -30,3 +30,9 @@ export function pastScheme(
     bottleneck: last?.profile?.verdict?.bottleneck ?? null,
   };
 }
+
+/** What the Coder should know of earlier rounds: how their last candidate failed, one line a round. Valid ones have nothing to warn of. */
+export const pitfallsOf = (history: readonly PastScheme[]): string[] =>
+  history
+    .filter((past) => past.outcome !== null && !isValidOutcome(past.outcome))
+    .map((past) => `Round ${past.round}, ${past.outcome}: ${past.reason}`);

@@ -63,7 +63,7 @@ function contextOf(config: LoopConfig, deps: LoopDeps, steps: Steps, best: Best)
   const budget: Budget =
     deps.budget ??
     (config.run.contextTokens === undefined ? defaultBudget : { contextTokens: config.run.contextTokens });
-  const shared = built(sharedParts(deps.prompts, config.brief, gpu, steps.peaks, arch));
+  const shared = built(sharedParts(deps.prompts, config.brief, gpu, steps.peaks, arch, config.run.notes));
   return {
     steps,
     prompts: deps.prompts,
@@ -131,7 +131,7 @@ async function endRound(
 async function plan(config: LoopConfig, ctx: AgentContext, state: State, round: number): Promise<string | null> {
   const position = `r${round}.planner`;
   const best = state.best as Best;
-  const { request, dropped } = built(
+  const { request, dropped, profileCut } = built(
     plannerRequest(
       ctx.prompts,
       {
@@ -141,7 +141,6 @@ async function plan(config: LoopConfig, ctx: AgentContext, state: State, round: 
         bestIsOrigin: best.round === 0,
         profileMode: config.run.profile,
         history: state.history,
-        notes: config.run.notes,
       },
       ctx.budget,
     ),
@@ -151,6 +150,12 @@ async function plan(config: LoopConfig, ctx: AgentContext, state: State, round: 
       position,
       100,
       `The oldest ${dropped} rounds were left out of the Planner's prompt for length.`,
+    );
+  if (profileCut > 0)
+    await ctx.steps.notice(
+      position,
+      101,
+      `The last ${profileCut} lines of the profile were left out of the Planner's prompt for length.`,
     );
   const reply = await askWhole(ctx, position, request, readScheme);
   if (reply.kind === 'text') return reply.text;

@@ -1,6 +1,7 @@
 import { debugRequest, type PastFix, readFix } from '../agents/index.ts';
 import { type Evaluation, isValidOutcome } from '../contract/index.ts';
 import { type AgentContext, askWhole, badReply, built, type Written, writeCandidate } from './attempt.ts';
+import { pitfallsOf } from './history.ts';
 import { labelOf, remeasure, type State } from './measure.ts';
 import type { Best, LoopConfig, LoopDeps, Version } from './ports.ts';
 
@@ -37,7 +38,16 @@ export async function attempts(
     const written: Written =
       attempt === 0 && supplied !== null
         ? await takeSupplied(ctx, round, supplied)
-        : await writeCandidate(ctx, { round, attempt, base, scheme, fix, replyProblem, remarks: state.remarks });
+        : await writeCandidate(ctx, {
+            round,
+            attempt,
+            base,
+            scheme,
+            fix,
+            replyProblem,
+            remarks: state.remarks,
+            pitfalls: pitfallsOf(state.history),
+          });
     if (!written.ok) {
       replyProblem = written.reason;
       outcomes.push('bad-reply');
@@ -83,7 +93,7 @@ async function diagnose(
 ): Promise<string> {
   const position = `r${round}.a${attempt}.debug`;
   const digest = evaluation.digest.trim() === '' ? evaluation.reason : evaluation.digest;
-  const { request, dropped } = built(
+  const { request, dropped, cut } = built(
     debugRequest(
       ctx.prompts,
       {
@@ -99,6 +109,8 @@ async function diagnose(
   );
   if (dropped > 0)
     await ctx.steps.notice(position, 100, `The oldest ${dropped} fixes were left out of the Debug prompt for length.`);
+  if (cut > 0)
+    await ctx.steps.notice(position, 101, `${cut} characters were left out of the middle of the evidence for length.`);
   const reply = await askWhole(ctx, position, request, readFix);
   if (reply.kind === 'unusable') await badReply(ctx, { round, attempt, position }, 'debug', reply.reason);
   const fix =

@@ -18,13 +18,15 @@ import {
   signatureOf,
 } from '../../main/agents/index.ts';
 import { fenced, fillTemplate, fillText, parseTemplate } from '../../main/agents/template.ts';
-import { type ChatRequest, type Result, unwrap } from '../../main/contract/index.ts';
+import { type ChatRequest, unwrap } from '../../main/contract/index.ts';
 import { candidate, evaluation, includes, originSource, prompts, task } from '../optimizer/support.ts';
 
 const brief = briefOf(task, 'fp32', { includes });
 const baseline = evaluation('valid', null);
 const peaks = { readBytesPerS: 4.1e12, writeBytesPerS: 3.6e12, fp32FlopsPerS: 6.2e13 };
 const shared = unwrap(sharedParts(prompts, brief, baseline.gpu, peaks, 'sm_90'));
+const notes = 'At most 64 registers per thread, no cuBLAS.';
+const constrained = unwrap(sharedParts(prompts, brief, baseline.gpu, peaks, 'sm_90', notes));
 const shown = (request: ChatRequest): string =>
   `${request.messages.map((m) => `<<<<<< ${m.role}\n${m.content}\n`).join('\n')}\n<<<<<< at most ${request.maxTokens} tokens\n`;
 const golden = (name: string) => join(import.meta.dirname, 'golden', `${name}.md`);
@@ -67,7 +69,6 @@ describe('golden prompts', () => {
           bestIsOrigin: true,
           profileMode: 'filtered',
           history: [],
-          notes: '',
         },
         defaultBudget,
       ),
@@ -79,13 +80,12 @@ describe('golden prompts', () => {
       plannerRequest(
         prompts,
         {
-          shared,
+          shared: constrained,
           bestSource: candidate('x'),
           bestEvaluation: evaluation('accepted', 1.5),
           bestIsOrigin: false,
           profileMode: 'full',
           history: [past(1), invalid],
-          notes: 'Keep the block size at 256.',
         },
         defaultBudget,
       ),
@@ -101,10 +101,21 @@ describe('golden prompts', () => {
       scheme: 'Vector loads.',
       fix: null,
       replyProblem: null,
+      pitfalls: [],
     };
-    await expect(shown(unwrap(coderRequest(prompts, input, defaultBudget)))).toMatchFileSnapshot(golden('coder-first'));
-    const fix = { ...input, fix: 'The tail is not handled.', replyProblem: 'the reply holds no code block' };
-    await expect(shown(unwrap(coderRequest(prompts, fix, defaultBudget)))).toMatchFileSnapshot(golden('coder-fix'));
+    await expect(shown(unwrap(coderRequest(prompts, input, defaultBudget)).request)).toMatchFileSnapshot(
+      golden('coder-first'),
+    );
+    const fix = {
+      ...input,
+      shared: constrained,
+      fix: 'The tail is not handled.',
+      replyProblem: 'the reply holds no code block',
+      pitfalls: ['Round 2, wrong-result: 3 of 1024 elements wrong'],
+    };
+    await expect(shown(unwrap(coderRequest(prompts, fix, defaultBudget)).request)).toMatchFileSnapshot(
+      golden('coder-fix'),
+    );
   });
   it('compiler', async () => {
     const input = {
@@ -113,8 +124,11 @@ describe('golden prompts', () => {
       toolkit: '13.0',
       dtype: 'fp32' as const,
       remarks: ['refused: -rdc=true: relocatable device code is not allowed'],
+      notes: constrained.notes,
     };
-    await expect(shown(unwrap(compilerRequest(prompts, input, defaultBudget)))).toMatchFileSnapshot(golden('compiler'));
+    await expect(shown(unwrap(compilerRequest(prompts, input, defaultBudget)).request)).toMatchFileSnapshot(
+      golden('compiler'),
+    );
   });
   it('debug, bf16', async () => {
     const bf16 = briefOf(task, 'bf16', { includes, libraries: ['cublas'] });
@@ -122,7 +136,7 @@ describe('golden prompts', () => {
       debugRequest(
         prompts,
         {
-          shared: unwrap(sharedParts(prompts, bf16, null, null, 'sm_90')),
+          shared: unwrap(sharedParts(prompts, bf16, null, null, 'sm_90', notes)),
           source: candidate('x'),
           compileArgs: ['-O3'],
           scheme: 'Vector loads.',
@@ -161,7 +175,6 @@ describe('what prompts say', () => {
           bestIsOrigin: false,
           profileMode: 'none',
           history: [],
-          notes: '',
         },
         defaultBudget,
       ),
@@ -187,7 +200,6 @@ describe('budget', () => {
     bestIsOrigin: true,
     profileMode: 'none' as const,
     history,
-    notes: '',
   });
   const long = (n: number) =>
     Array.from({ length: n }, (_, i) => past(i + 1, { scheme: `idea-${i + 1} ${'word '.repeat(400)}` }));
@@ -218,10 +230,71 @@ describe('budget', () => {
     }
     expect(failures).toBeGreaterThan(0);
   });
+  it('a long profile takes half of the prompt at most, then the oldest rounds go; both are said', () => {
+    const lines = Array.from({ length: 4000 }, (_, i) => `- metric ${i}: 1 %. Meaning.`);
+    const metrics = lines.map((_, i) => ({
+      id: `m${i}`,
+      label: `metric ${i}`,
+      meaning: 'Meaning.',
+      value: { available: true as const, value: i, unit: '%' },
+    }));
+    const profile = baseline.profile === null ? null : { ...baseline.profile, filtered: metrics };
+    const full = { ...input(long(2)), bestEvaluation: { ...baseline, profile }, profileMode: 'full' as const };
+    const { request, dropped, profileCut } = unwrap(plannerRequest(prompts, full, defaultBudget));
+    const text = request.messages.map((m) => m.content).join('\n');
+    expect(profileCut).toBeGreaterThan(1000);
+    expect(text).toContain(`(The last ${profileCut} lines of the profile are left out for length.)`);
+    expect(dropped).toBe(0);
+    expect(text).toContain('idea-1 ');
+    expect(estimateTokens(text) + request.maxTokens).toBeLessThanOrEqual(defaultBudget.contextTokens);
+    // A context too short for the half: the rounds go first, then more of the profile.
+    const short = unwrap(plannerRequest(prompts, full, { contextTokens: 4500 }));
+    expect(short.dropped).toBe(2);
+    expect(short.profileCut).toBeGreaterThan(profileCut);
+    const cut = short.request.messages.map((m) => m.content).join('\n');
+    expect(estimateTokens(cut) + short.request.maxTokens).toBeLessThanOrEqual(4500);
+  });
+  it('failures of earlier rounds and remarks are shortened oldest first, never silently', () => {
+    const pitfalls = Array.from(
+      { length: 40 },
+      (_, i) => `Round ${i + 1}, race: failure-${i + 1} ${'word '.repeat(100)}`,
+    );
+    const coder = unwrap(
+      coderRequest(
+        prompts,
+        { shared, signature: 's', source: 'x', scheme: 's', fix: null, replyProblem: null, pitfalls },
+        { contextTokens: 8000 },
+      ),
+    );
+    const text = coder.request.messages.map((m) => m.content).join('\n');
+    expect(coder.dropped).toBeGreaterThan(0);
+    expect(text).toContain(`(The oldest ${coder.dropped} left out for length.)`);
+    expect(text).not.toContain(`failure-${coder.dropped} `);
+    expect(text).toContain('failure-40 ');
+    const compiler = unwrap(
+      compilerRequest(
+        prompts,
+        { source: 'x', arch: 'sm_90', toolkit: null, dtype: 'fp32', remarks: pitfalls, notes: '' },
+        { contextTokens: 4000 },
+      ),
+    );
+    expect(compiler.dropped).toBeGreaterThan(0);
+    expect(compiler.request.messages[1]?.content).toContain(`(The oldest ${compiler.dropped} left out for length.)`);
+  });
+  it('what is left out of the evidence is counted', () => {
+    const debug = unwrap(
+      debugRequest(
+        prompts,
+        { shared, source: 'x', compileArgs: [], scheme: 's', digest: 'x'.repeat(13_000), earlier: [] },
+        defaultBudget,
+      ),
+    );
+    expect(debug.cut).toBe(1000);
+  });
   it('a source that does not fit the Coder is an error, not a cut source', () => {
-    const built: Result<ChatRequest> = coderRequest(
+    const built = coderRequest(
       prompts,
-      { shared, signature: brief.signature, source: 'x'.repeat(90_000), scheme: 's', fix: null, replyProblem: null },
+      { shared, signature: 's', source: 'x'.repeat(90_000), scheme: 's', fix: null, replyProblem: null, pitfalls: [] },
       defaultBudget,
     );
     expect(built).toMatchObject({ ok: false, error: { code: 'provider.context-length' } });
@@ -271,7 +344,7 @@ describe('templates', () => {
     const set = unwrap(await loadPrompts(dir));
     const built = coderRequest(
       set,
-      { shared, signature: 's', source: 'x', scheme: 's', fix: null, replyProblem: null },
+      { shared, signature: 's', source: 'x', scheme: 's', fix: null, replyProblem: null, pitfalls: [] },
       defaultBudget,
     );
     expect(built).toMatchObject({

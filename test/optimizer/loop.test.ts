@@ -120,6 +120,38 @@ describe('branches of the loop', () => {
     expect(summary.best).toEqual({ verified: true, score: 1, pMin: 1, geomean: 1, ci: null });
   });
 
+  it('the user’s constraints reach all four agents; the Coder learns how earlier candidates failed', async () => {
+    const notes = 'At most 64 registers per thread, no cuBLAS.';
+    const { provider } = await drive(
+      { 'r1.a0': 'race', 'r1.a1': 'wrong-result', 'r2.a0': 'accepted 1.5' },
+      { rounds: 2, debugAttempts: 1, notes },
+    );
+    for (const position of ['r1.planner', 'r1.a0.coder', 'r1.a0.compiler', 'r1.a1.debug', 'r1.a1.coder', 'r2.planner'])
+      expect(userText(provider, position), position).toContain(notes);
+    expect(userText(provider, 'r1.a0.coder')).not.toContain('earlier candidates of this run failed');
+    expect(userText(provider, 'r2.a0.coder')).toMatch(
+      /earlier candidates of this run failed\n\n- Round 1, wrong-result: /,
+    );
+  });
+
+  it('what a prompt leaves out is a notice of the run', async () => {
+    const reason = 'element '.repeat(2500);
+    const evaluator = scriptedEvaluator();
+    const long: typeof evaluator = {
+      ...evaluator,
+      interpret: (...args) => {
+        const e = evaluator.interpret(...args);
+        return e.outcome === 'race' ? { ...e, digest: reason } : e;
+      },
+    };
+    const { log } = await drive({ 'r1.a0': 'race' }, { rounds: 1, debugAttempts: 1 }, { evaluator: long });
+    expect(log.of('notice')).toContainEqual({
+      type: 'notice',
+      position: 'r1.a1.debug',
+      message: expect.stringMatching(/^\d+ characters were left out of the middle of the evidence for length\.$/),
+    });
+  });
+
   it('D = 0 means no debugging', async () => {
     const { log } = await drive({ 'r1.a0': 'wrong-result' }, { rounds: 1, debugAttempts: 0 });
     expect(log.executed.at(-1)).toBe('r1.a0.eval');

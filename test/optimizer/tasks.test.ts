@@ -53,7 +53,6 @@ describe('shipped tasks', () => {
           bestIsOrigin: true,
           profileMode: 'filtered',
           history: [],
-          notes: '',
         },
         defaultBudget,
       ),
@@ -61,13 +60,13 @@ describe('shipped tasks', () => {
     const coder = unwrap(
       coderRequest(
         prompts,
-        { shared, signature: brief.signature, source, scheme: 's', fix: null, replyProblem: null },
+        { shared, signature: brief.signature, source, scheme: 's', fix: null, replyProblem: null, pitfalls: [] },
         defaultBudget,
       ),
-    );
+    ).request;
     const compiler = unwrap(
-      compilerRequest(prompts, { source, arch: 'sm_90', toolkit: null, dtype, remarks: [] }, defaultBudget),
-    );
+      compilerRequest(prompts, { source, arch: 'sm_90', toolkit: null, dtype, remarks: [], notes: '' }, defaultBudget),
+    ).request;
     for (const request of [planner, coder]) {
       expect(text(request)).toContain(brief.signature);
       expect(text(request)).not.toMatch(/reference\.h|generators?\.h|counter-based|seeded/i);

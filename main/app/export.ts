@@ -1,0 +1,135 @@
+import { writeOutput } from '../base/files.ts';
+import { deriveRoot } from '../base/random.ts';
+import { AppFailure, type Evaluation, type ExportFile, err, type RunState, unwrap } from '../contract/index.ts';
+import { type ExportBundle, exportBundle, type Measured } from '../export/index.ts';
+import { stateOf } from '../optimizer/index.ts';
+import { type RunRecord, type Store, versionId } from '../store/index.ts';
+import { type AppContext, historyFolder, taskParts, withStore } from './context.ts';
+import type { ServiceContext } from './events.ts';
+
+/** A version inside its run's state. */
+interface Found {
+  readonly position: string;
+  readonly source: string | null;
+  readonly compileArgs: readonly string[];
+  readonly scheme: string;
+  readonly evaluation: Evaluation | null;
+}
+
+const notFound = (run: string, what: string, remedy: string): AppFailure =>
+  new AppFailure(err('store.not-found', `Run ${run} has no ${what}.`, { remedy }).error);
+
+function originOf(state: RunState): Found {
+  return { position: 'origin', source: null, compileArgs: [], scheme: '', evaluation: state.baseline };
+}
+
+function attemptOf(run: string, state: RunState, round: number, attempt: number): Found {
+  const position = `r${round}.a${attempt}`;
+  const inRound = state.rounds.find((r) => r.round === round);
+  const found = inRound?.attempts.find((a) => a.attempt === attempt);
+  if (inRound === undefined || found === undefined)
+    throw notFound(run, `version ${position}`, '`cudamaster history` lists the versions.');
+  if (found.source === null)
+    throw notFound(
+      run,
+      `source of ${position}`,
+      `The reply held no usable code: ${found.reason || 'it is under way'}.`,
+    );
+  const { source, compileArgs, evaluation } = found;
+  return { position, source, compileArgs, scheme: inRound.scheme, evaluation };
+}
+
+/** The best of a run that was optimized; the one candidate of a single evaluation; else the origin. */
+function bestOf(run: RunRecord, state: RunState): Found {
+  if (state.best && state.best.round > 0) return attemptOf(run.id, state, state.best.round, state.best.attempt);
+  if (run.kind === 'evaluate' && state.rounds.length > 0) return attemptOf(run.id, state, 1, 0);
+  return originOf(state);
+}
+
+/** "RUN" or "last": its best version; "RUN:origin", "RUN:r1.a0". */
+async function locate(store: Store, name: string): Promise<{ run: RunRecord; state: RunState; found: Found }> {
+  const [runName = '', position] = name.split(':', 2);
+  const run = await store.find(runName);
+  const state = stateOf(await store.events(run.id));
+  if (position === undefined) return { run, state, found: bestOf(run, state) };
+  if (position === 'origin') return { run, state, found: originOf(state) };
+  const at = /^r(\d{1,3})\.a(\d{1,3})$/.exec(position);
+  if (at === null)
+    throw new AppFailure(
+      err('usage', `"${name}" names no version.`, { remedy: 'Versions are named RUN:origin or RUN:r1.a0.' }).error,
+    );
+  return { run, state, found: attemptOf(run.id, state, Number(at[1]), Number(at[2])) };
+}
+
+/** What the job's raw result says beyond the evaluation; null: the step was not kept. */
+async function measuredOf(store: Store, run: string, position: string): Promise<Measured | null> {
+  const step = position === 'origin' ? 'r0.baseline' : `${position}.eval`;
+  const known = (await store.steps(run)).some((s) => s.position === step);
+  const job = known ? (await store.step(run, step)).job : null;
+  const sessions = (job?.steps ?? []).flatMap((s) => (s.session?.mode === 'time' ? [s.session] : []));
+  const last = sessions.findLast((s) => s.phase === 'confirm') ?? null;
+  if (last === null) return null;
+  const { timerStepNs, peaks, clocks } = last;
+  return { timerStepNs, peaks, clocks };
+}
+
+/** The bundle of a version. Throws AppFailure `store.not-found`, `usage`, `input.task`. Nothing is built or run. */
+export async function bundleOf(
+  app: AppContext,
+  store: Store,
+  name: string,
+): Promise<{ id: string; bundle: ExportBundle }> {
+  const { run, state, found } = await locate(store, name);
+  const { task, dtype, sizeSet, profile } = run.config;
+  const parts = taskParts(app, task, dtype);
+  const at = /^r(\d+)\.a(\d+)$/.exec(found.position);
+  const bundle = unwrap(
+    exportBundle({
+      ...found,
+      task: parts.task,
+      dtype,
+      run: run.id,
+      kind: run.kind,
+      at: run.createdAt,
+      programVersion: run.programVersion,
+      sizeSet,
+      profileMode: profile,
+      originSource: state.originSource || parts.origin,
+      baseline: state.baseline,
+      measured: await measuredOf(store, run.id, found.position),
+      taskChanged: run.taskHash !== parts.taskHash,
+      planSeed: deriveRoot(run.rootSeed, 'plan'),
+    }),
+  );
+  return { id: at ? versionId(run.id, Number(at[1]), Number(at[2])) : versionId(run.id, 0, 0), bundle };
+}
+
+/** For `versions.export`. */
+export async function exportFile(app: AppContext, store: Store, version: string): Promise<ExportFile> {
+  const { bundle } = await bundleOf(app, store, version);
+  return { name: bundle.name, base64: Buffer.from(bundle.zip).toString('base64'), sha256: bundle.sha256 };
+}
+
+export interface ExportParams {
+  /** Run (its best version) or version. */
+  readonly version: string;
+  readonly out: string;
+}
+
+export interface ExportReport {
+  readonly version: string;
+  readonly file: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly files: readonly string[];
+}
+
+/** Writes the bundle of a version as a ZIP file. */
+export function exportVersion(app: AppContext, params: ExportParams, ctx: ServiceContext): Promise<ExportReport> {
+  return withStore(ctx, historyFolder(), async (store) => {
+    const { id, bundle } = await bundleOf(app, store, params.version);
+    await writeOutput(params.out, bundle.zip);
+    const { zip, sha256, files } = bundle;
+    return { version: id, file: params.out, bytes: zip.length, sha256, files: [...files.keys()].sort() };
+  });
+}

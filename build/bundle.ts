@@ -1,12 +1,13 @@
 /**
  * Bundles the front doors into dist/: `cudamaster.js` (command line; Node version check first), `cli.js` (what it then
- * loads) and `worker.js` (one self-contained file for the GPU machine: no npm package, no SQLite).
+ * loads), `worker.js` (one self-contained file for the GPU machine: no npm package, no SQLite) and `renderer/` (the screens).
  * Usage: node build/bundle.ts [--quiet] [--only FILE]
  */
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { join } from 'node:path';
 import { build, type Rolldown } from 'vite';
+import { bundleRenderer } from './renderer.ts';
 
 export const root = join(import.meta.dirname, '..');
 const outDir = join(root, 'dist');
@@ -62,5 +63,6 @@ if (import.meta.main) {
     writeFileSync(join(outDir, 'cudamaster.js'), readFileSync(join(root, 'main/cli/entry.js')));
     chmodSync(join(outDir, 'cudamaster.js'), 0o755);
   }
+  if (only === undefined || only === 'renderer') await bundleRenderer();
   if (!process.argv.includes('--quiet')) console.log(`dist/: ${wanted.map((t) => t.file).join(', ')} (${version})`);
 }

@@ -79,6 +79,7 @@ function unitTests(extra: readonly string[]): void {
 }
 
 check('types', [bin('tsc'), '-p', 'tsconfig.json']);
+check('types of the screens', [bin('tsc'), '-p', 'renderer/tsconfig.json']);
 check('format and lint', [bin('biome'), 'check', '.']);
 check('import table', [process.execPath, 'build/check-imports.ts']);
 check('bundle', [process.execPath, 'build/bundle.ts', '--quiet']);

@@ -1,0 +1,50 @@
+import type { HostMessage } from '../../main/contract/api.ts';
+import type { Protocol } from './protocol.ts';
+
+/** Waits between attempts to connect, ms: quick at first, then every five seconds. */
+const waits = [100, 250, 500, 1000, 2000, 5000] as const;
+
+/** Speaks the API over a WebSocket that is opened again whenever it breaks. Gives back the function that ends it. */
+export function connectSocket(protocol: Protocol, url: string): () => void {
+  let socket: WebSocket | null = null;
+  let tries = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let ended = false;
+
+  const open = (): void => {
+    clearTimeout(timer);
+    const ws = new WebSocket(url);
+    socket = ws;
+    ws.onopen = () => {
+      tries = 0;
+      protocol.attach({ send: (message) => ws.send(JSON.stringify(message)) });
+    };
+    ws.onmessage = (e) => protocol.receive(JSON.parse(String(e.data)) as HostMessage);
+    ws.onclose = () => {
+      if (socket !== ws) return;
+      protocol.detach();
+      if (ended) return;
+      timer = setTimeout(open, waits[Math.min(tries, waits.length - 1)]);
+      tries += 1;
+    };
+  };
+  open();
+  return () => {
+    ended = true;
+    clearTimeout(timer);
+    socket?.close();
+  };
+}
+
+/** Speaks the API over a message port (Electron's preload hands it over). */
+export function connectPort(protocol: Protocol, port: MessagePort): () => void {
+  port.onmessage = (e) => protocol.receive(e.data as HostMessage);
+  port.onmessageerror = () => protocol.detach();
+  port.addEventListener('close', () => protocol.detach());
+  port.start();
+  protocol.attach({ send: (message) => port.postMessage(message) });
+  return () => {
+    protocol.detach();
+    port.close();
+  };
+}

@@ -9,7 +9,8 @@ import type {
   TimeResult,
 } from '../contract/index.ts';
 import { interpretProfile, noProfile } from '../profile/interpret.ts';
-import { fullView } from '../profile/table2.ts';
+import { kernelStatics } from '../profile/ptxas.ts';
+import { sessionPeaks } from '../profile/roofline.ts';
 import { type Decision, decide } from './accept.ts';
 import { buildFacts, diagnosticsOf, firstError } from './build-facts.ts';
 import { failuresOf } from './compare-digest.ts';
@@ -17,6 +18,7 @@ import { bootstrapped, type FiguresInput, figuresOf } from './figures.ts';
 import { environment, type Finding, sanitizeFinding, timeFinding, tookTheTime, verifyFinding } from './findings.ts';
 import { floorNs } from './floor.ts';
 import { type EvaluationInput, profiledProblem, scoredProblems, stepIds, subjectArm } from './plan.ts';
+import { pagesOf } from './profile-pages.ts';
 import { bytesOf, flopsOf } from './task/index.ts';
 
 type Mode = SessionResult['mode'];
@@ -198,22 +200,54 @@ function sanitized(steps: Steps): { finding: Finding | null; remark: string } {
 }
 
 function profileOf(input: EvaluationInput, steps: Steps): Profile | null {
+  const time =
+    steps.session(stepIds.confirm, 'time')?.result ?? steps.session(stepIds.nominate, 'time')?.result ?? null;
+  return profileAfter(input, steps, time);
+}
+
+/** `time`: where CUPTI has seen the launches that the profile must show. */
+function profileAfter(input: EvaluationInput, steps: Steps, time: TimeResult | null): Profile | null {
   const session = steps.session(stepIds.profile, 'profile');
   if (session === null || session.step.status === 'skipped') return null;
   const { plan, step, result } = session;
   const at = { problem: plan.problem.id, ncuVersion: result?.ncuVersion ?? null };
   if (result === null)
     return noProfile(step.reason?.message ?? `the profile step ended with "${step.status}"`, step.reason?.remedy, at);
-  const time =
-    steps.session(stepIds.confirm, 'time')?.result ?? steps.session(stepIds.nominate, 'time')?.result ?? null;
   const { problems, weights } = scoredProblems(input);
   const index = profiledProblem(problems, weights);
   const activities = time?.activities.filter((a) => a.arm === subjectArm(input) && a.problem === index) ?? null;
   const fault = step.status === 'ok' ? undefined : step.reason;
-  const profile = interpretProfile(result, { problem: plan.problem.id, activities, fault });
-  return input.profile === 'full' && profile.verdict !== null
-    ? { ...profile, filtered: fullView(profile.launches, profile.verdict) }
-    : profile;
+  const own = steps.step(input.candidate === null ? stepIds.origin : stepIds.candidate);
+  return interpretProfile(result, {
+    problem: plan.problem.id,
+    activities,
+    fault,
+    mode: input.profile,
+    pages: pagesOf(result),
+    peaks: sessionPeaks(time?.peaks ?? steps.session(stepIds.nominate, 'time')?.result?.peaks ?? null),
+    statics: own === null ? undefined : kernelStatics(`${own.stderr}\n${own.stdout}`),
+    texts: textsOf(input),
+    maxLaunches: plan.maxLaunches,
+  });
+}
+
+/** Sources under their names in scratch: ncu does not always find the text of a line. */
+const textsOf = ({ task, dtype, candidate }: EvaluationInput): Record<string, string> => ({
+  'origin.cu': task.origin[dtype],
+  ...(candidate === null ? {} : { 'candidate.cu': candidate.source }),
+});
+
+/** The profile of a job that was planned with `only: 'profile'`; why there is none, where a step before it failed. */
+export function interpretProfileOnly(
+  input: EvaluationInput,
+  bundle: JobBundle,
+  result: JobResult,
+  time: TimeResult | null,
+): Profile {
+  const found = profileAfter(input, new Steps(bundle, result), time);
+  if (found !== null) return found;
+  const failed = result.steps.find((step) => step.status !== 'ok' && step.status !== 'skipped');
+  return noProfile(failed ? `${failed.id} failed: ${why(failed)}` : 'the job has no profile step');
 }
 
 /**

@@ -16,7 +16,7 @@ import {
   type Step,
 } from '../contract/index.ts';
 import { shimSource, type Variant, versionScript } from '../jobs/session/shim.ts';
-import { profileMetricIds } from '../profile/table2.ts';
+import { KEEP_LAUNCHES, MAX_LAUNCHES, profileStages, verdictMetricIds } from '../profile/collect.ts';
 import { buildIds, harnessFiles, harnessSteps, libraryStep, made } from './builds.ts';
 import { defaults } from './defaults.ts';
 import { linkArguments } from './libraries.ts';
@@ -224,9 +224,12 @@ function profileStep(input: EvaluationInput, arm: Arm, needs: string[]): Session
     ...programs,
     arm,
     problem: problems[profiledProblem(problems, weights)] as Problem,
-    metrics: profileMetricIds(),
+    metrics: verdictMetricIds(),
     sections: [],
-    source: false,
+    source: true,
+    maxLaunches: MAX_LAUNCHES,
+    keepLaunches: KEEP_LAUNCHES,
+    ...(input.profile === 'full' ? { set: 'full' } : { stages: profileStages() }),
   });
 }
 

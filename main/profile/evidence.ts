@@ -248,3 +248,13 @@ function smallestOf(names: Readonly<Record<string, string>>, launch: Launch): st
 export function evidenceMetricIds(): string[] {
   return [...new Set(Object.values(inputs).flatMap(({ ids }) => ids))].filter((id) => !id.includes('/'));
 }
+
+/** The ids to ask for, one per input, and what to ask where ncu does not know it. */
+export function evidenceIds(): { readonly ids: string[]; readonly instead: Record<string, string[]> } {
+  const known = Object.values(inputs).map(({ ids }) => ids.filter((id) => !id.includes('/')));
+  const ids = known.flatMap(([first]) => (first === undefined ? [] : [first]));
+  const instead = known.flatMap(([first, ...others]) =>
+    first === undefined || others.length === 0 ? [] : [[first, others] as const],
+  );
+  return { ids: [...new Set(ids)], instead: Object.fromEntries(instead) };
+}

@@ -48,6 +48,7 @@ export function roofline(launch: Launch, peaks: RooflinePeaks): Roofline {
     share: flop / total,
   }));
   return {
+    peaks,
     launch: launch.index,
     kernel: launch.kernel,
     bytes,
@@ -173,4 +174,10 @@ export function rooflineMetricIds(): string[] {
     ...terms.flatMap(({ counts, rate }: Term) => (rate === undefined ? counts : [...counts, rate])),
   ];
   return [...new Set(ids)];
+}
+
+/** The ids to ask for: of each quantity the first one, counts rather than rates; cycles only serve rates. */
+export function rooflineIds(): string[] {
+  const counts = pipes.flatMap((pipe) => pipe.terms).map(({ counts }) => counts[0] as string);
+  return [...new Set([...data.duration, ...(data.bytes[0]?.sum ?? []), ...counts])];
 }

@@ -1,4 +1,5 @@
 import {
+  type Bottleneck,
   bottleneckOf,
   type Launch,
   type MetricValue,
@@ -10,6 +11,7 @@ import {
 import table from './table2.json' with { type: 'json' };
 
 type MetricKey = keyof typeof table.metrics;
+export type Table2Key = MetricKey;
 type Filtered = Profile['filtered'][number];
 
 /** θ of the paper, in % of peak. `calibrate` may propose other ones for a GPU. */
@@ -30,6 +32,15 @@ export function idOfLabel(section: string, label: string, unit: string): string 
 export function profileMetricIds(): string[] {
   return Object.values(table.metrics).map((metric) => metric.ids[0] as string);
 }
+
+/** All ids of a quantity, the one to ask for first. */
+export const alternatives = (key: MetricKey): string[] => [...entry(key).ids];
+
+export const firstIds = (keys: readonly MetricKey[]): string[] => keys.map((key) => entry(key).ids[0] as string);
+
+export const bottleneckIds = (of: Bottleneck): string[] => firstIds(table.bottlenecks[of] as MetricKey[]);
+
+export const evidenceKeys = table.evidence as readonly MetricKey[];
 
 /** ncu metric id (the first of its generations) and label of a Table 2 key. */
 export const metricName = (key: MetricKey): { readonly id: string; readonly label: string } => ({

@@ -1,22 +1,35 @@
-import { mkdir } from 'node:fs/promises';
-import type { ChildExit, ChildHandle } from '../../base/process.ts';
-import { deriveSeed } from '../../base/random.ts';
-import type { ProfilePlan, ProfileResult } from '../../contract/index.ts';
-import { CandidateFault, EnvironmentFault, type Reason } from './classify.ts';
-import { classifyNcu, hasLaunches, unknownNcuFault } from './classify-ncu.ts';
-import { startRunner } from './runner.ts';
-import { type Scope, Stopped } from './scope.ts';
-import { LOG_CAP, pause, readCapped, runTool } from './tool.ts';
-import { failOnCudaError } from './verify.ts';
+import {
+  memoryHigher,
+  type ProfilePlan,
+  type ProfileResult,
+  type ProfileStage,
+  type ProfileStages,
+} from '../../contract/index.ts';
+import { EnvironmentFault } from './classify.ts';
+import { type Collected, type Collection, Ncu } from './ncu.ts';
+import { packPage, packText } from './ncu-pages.ts';
+import {
+  bottleneckIn,
+  byTime,
+  countsOf,
+  isKept,
+  launchChoice,
+  passesIn,
+  printTable,
+  type RawTable,
+  replaced,
+  sameLaunch,
+  secondIds,
+  throughputsIn,
+  unknownMetrics,
+} from './ncu-table.ts';
+import type { Scope } from './scope.ts';
+import { LOG_CAP, pause } from './tool.ts';
 
-/** Kernel replay runs a launch many times and saves its memory in between. */
-const PROFILE_CALL_MS = 180_000;
-/** ncu writes its report after the target ended. */
-const REPORT_MS = 60_000;
 /** Waits before another try when something else holds the counters, ms. */
 const BUSY_WAITS = [2_000, 6_000];
-/** Cap on an imported page, bytes. */
-const PAGE_CAP = 64 * 1024 * 1024;
+/** Each answer "unknown metric" costs a start of ncu; it may name one at a time. */
+const UNKNOWN_TRIES = 3;
 
 export const emptyProfile = (): ProfileResult => ({
   mode: 'profile',
@@ -29,9 +42,11 @@ export const emptyProfile = (): ProfileResult => ({
 });
 
 /**
- * Profiles one call with Nsight Compute: a first call outside the range warms up, the second is bracketed by the profiler API. ncu writes a
- * report that is then imported, so that nothing the target prints can mix with the figures; its messages go to a file of their own.
- * Throws EnvironmentFault (env.ncu-*) when ncu cannot; the log stays in the result.
+ * Profiles one call with Nsight Compute. With `stages` in two collections: the verdict's metrics of every launch, then what the bottleneck
+ * needs of the launch with most time, its source counters included; else everything at once. Nothing the target prints can mix with the
+ * figures: they come from a report, or from ncu's own log file.
+ * Throws EnvironmentFault (env.ncu-*) when ncu cannot; the log stays in the result. A second stage that fails leaves the first one's
+ * result, with the reason in `stages`.
  */
 export async function profile(plan: ProfilePlan, scope: Scope, out: ProfileResult): Promise<void> {
   const { ncu, machine } = scope.ctx.tools;
@@ -42,141 +57,201 @@ export async function profile(plan: ProfilePlan, scope: Scope, out: ProfileResul
       'Install it (package cuda-nsight-compute or the stand-alone installer). Timing works without.',
     );
   out.ncuVersion = machine.ncu;
-  for (let attempt = 0; ; attempt++) {
-    const reason = await profileOnce(plan, scope, ncu, out);
-    if (!reason) return;
-    const wait = BUSY_WAITS[attempt];
-    if (reason.code !== 'env.ncu-busy' || wait === undefined)
-      throw new EnvironmentFault(reason.code, reason.message, reason.remedy);
-    scope.ctx.progress('profile: the counters are in use, trying again');
-    await pause(scope, wait);
-  }
-}
-
-/** One try. Returns why there is no profile; null when there is one, or when the candidate itself failed (then an incident says so). */
-async function profileOnce(plan: ProfilePlan, scope: Scope, ncu: string, out: ProfileResult): Promise<Reason | null> {
-  const report = scope.newFile('ncu');
-  const logFile = scope.newFile('ncu-log');
-  const home = scope.newFile('ncu-tmp');
-  await mkdir(scope.path(home), { recursive: true });
-  const env = { TMPDIR: scope.path(home), HOME: scope.path(home), LC_ALL: 'C' };
-  let exit: ChildExit | null = null;
+  const tool = new Ncu(scope, plan, ncu);
+  await tool.open();
   try {
-    scope.ctx.progress(`profile ${plan.problem.id}`);
-    const target = await profileTarget(plan, scope, [...ncuArgs(plan, ncu, report), '--log-file', logFile], env);
-    exit = target.exit;
-    out.exitCode = exit?.exitCode ?? null;
-    out.log = await readCapped(scope, logFile, LOG_CAP);
-    // The log file belongs to ncu; what it printed elsewhere (it could not open the file, or did not start) counts only without it.
-    const said = out.log !== '' ? out.log : `${exit?.stdout ?? ''}\n${exit?.stderr ?? ''}`;
-    if (out.log === '') out.log = said.trim().slice(0, LOG_CAP);
-    out.rawCsv = await importPage(scope, ncu, report, ['raw'], env);
-    if (hasLaunches(out.rawCsv)) {
-      if (plan.source) out.sourceCsv = await importSource(scope, ncu, report, env);
-      if (target.fault) out.incidents.push(target.fault.incident);
-      return null;
-    }
-    const reason = classifyNcu(said);
-    if (reason && !(reason.code === 'env.ncu-empty' && target.fault)) return reason;
-    if (target.fault) {
-      out.incidents.push(target.fault.incident);
-      return null;
-    }
-    if (target.environment) throw target.environment;
-    return unknownNcuFault(said, out.exitCode);
+    if (plan.stages) await inStages(plan, plan.stages, scope, tool, out);
+    else await atOnce(plan, scope, tool, out);
   } finally {
-    await Promise.all([report, `${report}.ncu-rep`, logFile, home].map((name) => scope.remove(name)));
+    await tool.close();
   }
 }
 
-function ncuArgs(plan: ProfilePlan, ncu: string, report: string): string[] {
-  const sections = plan.source ? [...new Set([...plan.sections, 'SourceCounters'])] : plan.sections;
-  return [
-    ncu,
-    '--profile-from-start',
-    'off',
-    '--clock-control',
-    'none',
-    '--target-processes',
-    'all',
-    ...(plan.metrics.length > 0 ? ['--metrics', plan.metrics.join(',')] : []),
-    ...sections.flatMap((s) => ['--section', s]),
-    ...(plan.source ? ['--import-source', 'yes'] : []),
-    '--force-overwrite',
-    '--export',
-    report,
-  ];
+interface Done extends Collected {
+  readonly asked: readonly string[];
+  readonly unknown: readonly string[];
 }
 
-interface Target {
-  readonly exit: ChildExit | null;
-  readonly fault: CandidateFault | null;
-  readonly environment: EnvironmentFault | null;
-}
-
-/** Drives the runner under ncu. Failures come back: ncu's log may explain them better. */
-async function profileTarget(
-  plan: ProfilePlan,
+/** Collects; waits while the counters are in use, and leaves out metrics that this ncu or GPU does not know. */
+async function patiently(
+  tool: Ncu,
   scope: Scope,
-  before: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<Target> {
-  let child: ChildHandle | null = null;
-  const ending = async (): Promise<ChildExit | null> => (child ? child.exited : null);
-  try {
-    const runner = await startRunner(scope, plan, {
-      before,
-      options: { env, profiling: true },
-      limits: { callMs: PROFILE_CALL_MS, setupMs: 120_000 },
-      onStart: (started) => {
-        child = started;
-      },
-    });
-    const where = { arm: plan.arm.id, problem: plan.problem.id };
-    try {
-      await runner.load(plan.arm);
-      await runner.problem(plan.problem);
-      for (const [i, quantity] of (['plain', 'profile'] as const).entries()) {
-        await runner.prepare(deriveSeed(scope.ctx.seed, 'profile', i), 'none');
-        failOnCudaError(await runner.call(plan.arm.id, quantity), where);
-      }
-      return { exit: await runner.quit(REPORT_MS), fault: null, environment: null };
-    } catch (cause) {
-      throw await runner.faultOf(cause, where);
+  what: Collection,
+  instead: ProfileStages['instead'] = {},
+): Promise<Done> {
+  let asked = [...what.metrics];
+  const gone = new Set<string>();
+  for (let busy = 0, tries = 0; ; ) {
+    const got = await tool.collect({ ...what, metrics: asked });
+    const wait = BUSY_WAITS[busy];
+    if (got.reason?.code === 'env.ncu-busy' && wait !== undefined) {
+      busy++;
+      scope.ctx.progress('profile: the counters are in use, trying again');
+      await pause(scope, wait);
+      continue;
     }
-  } catch (cause) {
-    if (cause instanceof Stopped) throw cause;
-    if (cause instanceof CandidateFault) return { exit: await ending(), fault: cause, environment: null };
-    if (cause instanceof EnvironmentFault) return { exit: await ending(), fault: null, environment: cause };
-    throw cause;
+    const unknown = got.table === null && got.fault === null ? unknownMetrics(got.log, asked) : [];
+    if (unknown.length === 0 || tries === UNKNOWN_TRIES) return { ...got, asked, unknown: [...gone] };
+    tries++;
+    for (const id of unknown) gone.add(id);
+    const rest = replaced(asked, unknown, gone, instead);
+    // Asked for nothing, ncu would collect a set of its own.
+    if (rest.length === 0 && what.sections.length === 0) return { ...got, asked, unknown: [...gone] };
+    asked = rest;
+    scope.ctx.progress(`profile: ${unknown.length} metrics are not known here, trying without`);
   }
 }
 
-type Env = Readonly<Record<string, string>>;
-
-/** The source page: source and machine code side by side, or whatever this release of ncu prints by default. */
-async function importSource(scope: Scope, ncu: string, report: string, env: Env): Promise<string> {
-  const both = await importPage(scope, ncu, report, ['source', '--print-source', 'cuda,sass'], env);
-  return both !== '' ? both : importPage(scope, ncu, report, ['source'], env);
+/** Puts what a collection says of itself into the result; false: it holds no launch, and nothing more can be had. */
+function told(got: Collected, out: ProfileResult): got is Collected & { table: RawTable } {
+  out.exitCode = got.exitCode;
+  out.log = [out.log, got.log]
+    .filter((text) => text !== '')
+    .join('\n')
+    .slice(0, LOG_CAP);
+  if (got.fault) out.incidents.push(got.fault.incident);
+  if (got.reason) throw new EnvironmentFault(got.reason.code, got.reason.message, got.reason.remedy);
+  return got.table !== null;
 }
 
-/** One page of the report (its name and options) as CSV in base units. '' when ncu gives none (no report, option unknown). */
-async function importPage(
+type Stage = Readonly<Pick<ProfileStage, 'stage' | 'launch'>> & { readonly sections: readonly string[] };
+
+const stageOf = (got: Done, of: Stage, note?: string): ProfileStage => ({
+  ...of,
+  sections: [...of.sections],
+  metrics: [...got.asked],
+  unknown: [...got.unknown],
+  launches: got.table?.rows.length ?? 0,
+  passes: passesIn(got.log),
+  collectMs: Math.round(got.collectMs),
+  importMs: Math.round(got.importMs),
+  ...(note === undefined ? {} : { note }),
+});
+
+async function atOnce(plan: ProfilePlan, scope: Scope, tool: Ncu, out: ProfileResult): Promise<void> {
+  const { metrics, sections, set, source, maxLaunches } = plan;
+  scope.ctx.progress(`profile ${plan.problem.id}`);
+  // A set brings the metrics itself; the plan's then only name the columns that every launch keeps.
+  const asked = set === undefined ? metrics : [];
+  const what: Collection = { metrics: asked, sections, set, source, launch: null, maxLaunches, printed: false };
+  const got = await patiently(tool, scope, what);
+  if (!told(got, out)) return;
+  if (set === undefined) {
+    out.rawCsv = got.raw;
+    out.sourceCsv = got.source;
+    return;
+  }
+  const order = byTime(got.table, ['gpu__time_duration.sum']) ?? [0];
+  keepLaunches(plan, got.table, order, out);
+  out.detailGz = packText(printTable(got.table, undefined, (row) => row === order[0]));
+  keepSource(got.source, out);
+  out.stages = [stageOf(got, { stage: 'full', sections: [`--set ${set}`, ...sections], launch: null })];
+}
+
+/** Every launch with the verdict's columns, or those with most time, and how many there were of each kernel. */
+function keepLaunches(plan: ProfilePlan, table: RawTable, order: readonly number[], out: ProfileResult): void {
+  const kept = new Set(order.slice(0, plan.keepLaunches ?? order.length));
+  out.rawCsv = printTable(table, isKept(plan.metrics), (row) => kept.has(row));
+  out.counts = countsOf(table);
+}
+
+function keepSource(page: string, out: ProfileResult): void {
+  if (page === '') return;
+  const { gz, cut } = packPage(page);
+  out.sourceGz = gz;
+  if (cut > 0) out.sourceCut = cut;
+}
+
+async function inStages(
+  plan: ProfilePlan,
+  stages: ProfileStages,
   scope: Scope,
-  ncu: string,
-  report: string,
-  page: readonly string[],
-  env: Env,
-): Promise<string> {
-  const argv = [ncu, '--import', `${report}.ncu-rep`, '--csv', '--print-units', 'base', '--page', ...page];
-  const options = { sandbox: true, gpu: false, profiling: false, env } as const;
-  const exit = await runTool(scope, argv, options);
-  if (exit.exitCode !== 0) return '';
-  // Standard output is capped with its middle cut, which no table survives: a page near the cap goes through a file instead.
-  if (Buffer.byteLength(exit.stdout) < scope.ctx.limits.outputBytes) return exit.stdout;
-  const file = scope.newFile('ncu-page');
-  await runTool(scope, [...argv, '--log-file', file], options);
-  const text = await readCapped(scope, file, PAGE_CAP);
-  await scope.remove(file);
-  return text;
+  tool: Ncu,
+  out: ProfileResult,
+): Promise<void> {
+  scope.ctx.progress(`profile ${plan.problem.id}: every launch`);
+  const { metrics, maxLaunches } = plan;
+  const every: Collection = { metrics, sections: [], source: false, launch: null, maxLaunches, printed: true };
+  const first = await patiently(tool, scope, every, stages.instead);
+  if (!told(first, out)) return;
+  const order = byTime(first.table, stages.duration);
+  const all = first.table.rows.map((_, row) => row);
+  keepLaunches({ ...plan, metrics: [...first.asked, ...metrics] }, first.table, order ?? all, out);
+  const at = { stage: 'verdict', sections: [], launch: null } as const;
+  const row = order?.[0];
+  if (row === undefined) {
+    out.stages = [
+      stageOf(first, at, 'No second stage: a launch has no duration, so the one with most time is not known.'),
+    ];
+    return;
+  }
+  out.stages = [stageOf(first, at)];
+  // The candidate failed after its launches were profiled: it would again.
+  if (first.fault !== null) return;
+  scope.ctx.progress(`profile ${plan.problem.id}: the launch with most time`);
+  await evidenceOf(plan, stages, scope, tool, out, first, row);
 }
+
+/**
+ * The second stage, restricted to one launch. Whether launches before the range count for ncu's skipping is not written anywhere, so what
+ * came back is compared with what was chosen, and the other way of counting tried once.
+ */
+async function evidenceOf(
+  plan: ProfilePlan,
+  stages: ProfileStages,
+  scope: Scope,
+  tool: Ncu,
+  out: ProfileResult,
+  first: Done & { readonly table: RawTable },
+  row: number,
+): Promise<void> {
+  const { table } = first;
+  const choice = launchChoice(table, first.log, row);
+  const single = table.rows.length === 1;
+  const metrics = secondIds(plan, stages, bottleneckIn(table, row, stages), bandwidthToo(table, row, stages));
+  const index = Number(table.rows[row]?.[0] ?? row);
+  const stage = {
+    stage: 'evidence',
+    sections: [...stages.sections, ...(plan.source ? ['SourceCounters'] : [])],
+    launch: index,
+  } as const;
+  const skips = single ? [0] : [choice.skip, choice.ofName + choice.skip];
+  for (const [i, skip] of skips.entries()) {
+    const launch = single ? null : { name: choice.name, skip };
+    const what: Collection = { metrics, sections: stages.sections, source: plan.source, launch, printed: false };
+    const got = await patiently(tool, scope, what, stages.instead);
+    out.log = `${out.log}\n${got.log}`.slice(0, LOG_CAP);
+    if (got.fault) out.incidents.push(got.fault.incident);
+    const same = got.table !== null && sameLaunch(table, row, got.table, 0);
+    const last = i === skips.length - 1;
+    if (got.table !== null && (same || last)) {
+      const other = same ? undefined : 'ncu profiled another launch of this kernel than the one with most time.';
+      const alike = same || sameKernel(table, row, got.table);
+      out.stages?.push(stageOf(got, stage, other));
+      if (!alike) return;
+      out.detailGz = packText(printTable(got.table, undefined, (r) => r === 0));
+      keepSource(got.source, out);
+      return;
+    }
+    if (got.table === null && (last || !mayHelp(got))) {
+      const why = got.fault?.incident.message ?? [got.reason?.message, got.reason?.remedy].filter(Boolean).join(' ');
+      out.stages?.push(stageOf(got, stage, `The second stage gave nothing: ${why || 'ncu printed no launch'}`));
+      return;
+    }
+  }
+}
+
+const bandwidthToo = (table: RawTable, row: number, stages: ProfileStages): boolean => {
+  const { compute, dram, memory } = throughputsIn(table, row, stages);
+  return (
+    compute !== null && dram !== null && memory !== null && memoryHigher({ compute, dram, memory }, stages.thresholds)
+  );
+};
+
+const sameKernel = (a: RawTable, row: number, b: RawTable): boolean => {
+  const name = (table: RawTable, at: number) => table.rows[at]?.[table.header.indexOf('Kernel Name')];
+  return name(a, row) === name(b, 0);
+};
+
+/** Nothing matched the filter: the other way of counting may. */
+const mayHelp = (got: Collected): boolean => got.fault === null && got.reason?.code === 'env.ncu-empty';

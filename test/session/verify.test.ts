@@ -159,6 +159,22 @@ describe('verify', () => {
     expect(result.incidents.every((i) => i.arm === 'C' && i.problem === 'a')).toBe(true);
   });
 
+  it('a call in place may have nothing to do: its values are compared', async () => {
+    using at = scratch();
+    fakes(at, { on: { call: { do: 'reply', reply: {} } } });
+    const plain = problem('a');
+    const inPlace = {
+      ...plain,
+      buffers: plain.buffers.map((b) => (b.role === 'out' ? { ...(plain.buffers[0] as typeof b), name: b.name } : b)),
+    };
+    const changed = {
+      ...inPlace,
+      buffers: inPlace.buffers.map((b, i) => (i === 1 ? { ...b, role: 'inout' as const } : b)),
+    };
+    const { result } = await session(plan({ problems: [changed] }), context(at));
+    expect(result.incidents.map((i) => i.kind)).not.toContain('no-activity');
+  });
+
   it("threads that bear the driver's names are the driver's", async () => {
     using at = scratch();
     const acts = [{ kind: 'kernel', name: 'k', n: 1, ns: 5 }];

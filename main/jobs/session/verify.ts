@@ -106,7 +106,7 @@ async function verifyCall(
   const reply = await called;
   failOnCudaError(reply, where);
   addCallIncidents(reply, where, incidents);
-  if (quantity === 'gated') addActivityIncidents(reply, where, incidents);
+  if (quantity === 'gated') addActivityIncidents(reply, problem, where, incidents);
   await budget.take(outputBytes(problem));
   const checked = runner.check(seed);
   const dumped = await dumpOutputs(scope, runner, problem, seed);
@@ -126,9 +126,14 @@ export function failOnCudaError(reply: CallReply, where: Where): void {
   throw machineFaultOf(reply.cuda) ?? new CandidateFault({ kind: 'cuda-error', ...where, message: reply.cuda }, false);
 }
 
-function addActivityIncidents(reply: CallReply, where: Where, incidents: Incidents): void {
+/**
+ * A call that writes an output of its own must do something on the GPU. One that only changes its inputs in place may have nothing to
+ * do (sorting one element); its values are compared like all others.
+ */
+function addActivityIncidents(reply: CallReply, problem: Problem, where: Where, incidents: Incidents): void {
   addLate(reply, where, incidents);
-  if (reply.acts.length === 0 && reply.dropped === 0)
+  const writes = problem.buffers.some((buffer) => buffer.role === 'out');
+  if (writes && reply.acts.length === 0 && reply.dropped === 0)
     incidents.add({
       kind: 'no-activity',
       ...where,

@@ -1,3 +1,4 @@
+import type { BenchProgress } from '../bench/drive.ts';
 import type { AppError, Evaluation, RunStatus, RunSummary, TransientEvent, Waiting } from '../contract/index.ts';
 import type { RunState } from '../optimizer/index.ts';
 import type { RunKind, StoredEvent } from '../store/index.ts';
@@ -14,6 +15,8 @@ export type AppEvent =
     }
   | { readonly type: 'event'; readonly run: string; readonly event: StoredEvent }
   | { readonly type: 'transient'; readonly run: string; readonly event: TransientEvent }
+  /** How far a bench is. */
+  | ({ readonly type: 'bench'; readonly bench: string } & BenchProgress)
   /** Worth knowing: a damaged history was set aside, what is sent to a remote model. */
   | { readonly type: 'notice'; readonly message: string; readonly remedy?: string; readonly detail?: string };
 

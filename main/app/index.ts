@@ -3,6 +3,7 @@ import { cacheDir, configDir, dataDir, setResourceRoot } from '../base/paths.ts'
 import { isSecretName, registerSecret } from '../base/redact.ts';
 import type { AppError, Check, DoctorReport, Result } from '../contract/index.ts';
 import { listTasks } from '../evaluate/task/index.ts';
+import { type BenchAnswer, type BenchParams, beginBench, resumeBench } from './bench.ts';
 import { Store } from '../store/index.ts';
 import { doctor } from '../toolchain/index.ts';
 import { type AppContext, settingsOf } from './context.ts';
@@ -25,6 +26,7 @@ export type { AttemptState, RoundState, RunState, UsageState } from '../optimize
 export type { StoredEvent } from '../store/index.ts';
 export type { AppEvent, EvaluationReport, RunReport, ServiceContext } from './events.ts';
 export type { RunLine } from './history.ts';
+export type { BenchAnswer, BenchParams } from './bench.ts';
 export type { OpenPlace, Place, RunPlace } from './machine.ts';
 export { providerNames } from './providers.ts';
 export type { EvaluateParams, OptimizeParams, ResumeParams } from './run.ts';
@@ -62,6 +64,8 @@ export interface App {
   record: Service<{ run: string; out: string; note?: string }, { file: string; bytes: number; steps: number }>;
   replay: Service<ReplayParams, RunReport>;
   demo: Service<Record<string, never>, RunReport>;
+  bench: Service<BenchParams, BenchAnswer>;
+  resumeBench: Service<{ bench: string; results?: string }, BenchAnswer>;
   /** Arguments as of dist/worker.js; gives back the exit code. */
   worker(args: readonly string[], io: Parameters<typeof workBundles>[1]): Promise<number>;
 }
@@ -92,6 +96,8 @@ export function createApp(options: AppOptions): App {
     replay: (params, ctx) => attempt(() => replayRecording(app, params, ctx)),
     worker: workBundles,
     demo: (_params, ctx) => attempt(() => playDemo(app, ctx)),
+    bench: (params, ctx) => attempt(() => beginBench(app, params, ctx)),
+    resumeBench: (params, ctx) => attempt(() => resumeBench(app, params, ctx)),
   };
 }
 

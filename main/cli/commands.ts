@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { providerNames } from '../app/index.ts';
 import { dtypes, exitCodeOf, profileModes, sizeSets } from '../contract/index.ts';
 import { answer, answerEvaluation, answerRun, contextOf, type Session } from './answers.ts';
+import { benchCommands } from './bench.ts';
 import { doctorLines, runLines, runTable, taskTable } from './report.ts';
 
 const whole = (text: string): number => {
@@ -35,6 +36,7 @@ export function addCommands(program: Command, open: () => Session, finish: Finis
   workCommands(program, open, finish);
   historyCommands(program, open, finish);
   recordingCommands(program, open, finish);
+  benchCommands(program, open, finish);
 }
 
 function machineCommands(program: Command, open: () => Session, finish: Finish): void {

@@ -61,6 +61,13 @@ export function eventLine(event: StoredEvent): string | null {
   }
 }
 
+/** "published 12/200, 1 failed, 6 min left: dot_product fp32 verify" */
+function benchStatus(event: Extract<AppEvent, { type: 'bench' }>): string {
+  const { stage, done, failed, total, leftMs, note } = event;
+  const left = leftMs === null ? '' : `, ${leftMs < 90_000 ? `${Math.ceil(leftMs / 1000)} s` : `${Math.ceil(leftMs / 60_000)} min`} left`;
+  return `${stage} ${done}/${total}${failed > 0 ? `, ${failed} failed` : ''}${left}${note === '' ? '' : `: ${note}`}`;
+}
+
 /** Shows events to a person: lines for durable ones, a status line for the rest. */
 export function showEvent(printer: Printer, event: AppEvent): void {
   if (event.type === 'run') {
@@ -75,6 +82,8 @@ export function showEvent(printer: Printer, event: AppEvent): void {
     const e = event.event;
     if (e.type === 'progress') printer.status(`[${e.index + 1}/${e.count}] ${e.step}${e.note ? `: ${e.note}` : ''}`);
     else printer.status(`${e.agent}: … ${e.text.slice(-60)}`);
+  } else if (event.type === 'bench') {
+    printer.status(benchStatus(event));
   } else {
     printer.note(`Note: ${printable(event.message)}`);
     if (event.detail) printer.note(`  ${printable(event.detail)}`);

@@ -1,4 +1,5 @@
 export * from './api.ts';
+export * from './bench.ts';
 export * from './calibration.ts';
 export * from './chat.ts';
 export * from './errors.ts';

@@ -11,6 +11,8 @@ export const FORMAT = {
   history: 2,
   settings: 1,
   prices: 1,
+  bench: 1,
+  calibration: 1,
 } as const;
 
 export type FormatName = keyof typeof FORMAT;

@@ -18,7 +18,7 @@ import { checkBundle, jobHash } from './bundle-hash.ts';
 
 /**
  * A bundle folder: `request.json` (format, versions, seed, position), `job.json`, `files/<sha256>`, `README.txt`; the worker adds
- * `result.json`. It may come from anywhere: every file is opened without following links, capped, and checked against its hash.
+ * `result.json`. Bundles of a suite lie in one folder and share `../files/<sha256>`. A bundle may come from anywhere: every file is opened without following links, capped, and checked against its hash.
  */
 export const requestSchema = z.object({
   format: z.literal('cudamaster-bundle'),
@@ -133,12 +133,11 @@ export async function readBundle(folder: string): Promise<OpenedBundle> {
   if (hashJson(JSON.parse(jobData.toString('utf8'))) !== request.jobHash)
     throw bad(folder, 'job.json is not the job that request.json names.');
   if (jobHash(job) !== request.jobHash) throw otherProgram(folder, request.programVersion);
-  await plainFolder(folder, 'files');
   const contents = new Map<string, string>();
   let total = 0;
   for (const hash of new Set(Object.values(job.files))) {
     if (!/^[0-9a-f]{64}$/.test(hash)) throw bad(folder, `${JSON.stringify(hash)} is no content hash.`);
-    const data = await readPlain(folder, `files/${hash}`, caps.file);
+    const data = await readContent(folder, hash);
     if (!data) throw bad(folder, `files/${hash} is missing.`);
     total += data.length;
     if (total > caps.all) throw bad(folder, 'its files are too large together.');
@@ -150,13 +149,40 @@ export async function readBundle(folder: string): Promise<OpenedBundle> {
   return { folder, request, bundle: checked.value };
 }
 
-/** Writes a bundle folder; the folder appears whole or not at all. */
-export async function writeBundle(folder: string, bundle: JobBundle, request: BundleRequest): Promise<void> {
+/** A content of the bundle: its own, or one shared by the bundles of a suite. Either is checked against its hash by the caller. */
+async function readContent(folder: string, hash: string): Promise<Buffer | null> {
+  const place = async (under: string): Promise<boolean> =>
+    (await lstat(join(folder, under)).catch(() => null)) !== null;
+  for (const files of ['files', '../files']) {
+    if (!(await place(files))) continue;
+    await plainFolder(folder, files);
+    const data = await readPlain(folder, `${files}/${hash}`, caps.file);
+    if (data) return data;
+  }
+  return null;
+}
+
+/**
+ * Writes a bundle folder; the folder appears whole or not at all. `shared`: contents go to the folder `files` beside it, once for all
+ * bundles there.
+ */
+export async function writeBundle(
+  folder: string,
+  bundle: JobBundle,
+  request: BundleRequest,
+  shared = false,
+): Promise<void> {
   const building = join(dirname(folder), `.${basename(folder)}.${process.pid}.tmp`);
   await rm(building, { recursive: true, force: true });
-  await mkdir(join(building, 'files'), { recursive: true });
-  for (const hash of new Set(Object.values(bundle.job.files)))
-    await writeFileAtomic(join(building, 'files', hash), bundle.contents.get(hash) ?? '', 0o644);
+  const files = shared ? join(dirname(folder), 'files') : join(building, 'files');
+  await mkdir(building, { recursive: true });
+  await mkdir(files, { recursive: true });
+  for (const hash of new Set(Object.values(bundle.job.files))) {
+    const path = join(files, hash);
+    const content = bundle.contents.get(hash) ?? '';
+    if (shared && (await lstat(path).catch(() => null))?.size === Buffer.byteLength(content)) continue;
+    await writeFileAtomic(path, content, 0o644);
+  }
   await writeFileAtomic(join(building, 'job.json'), `${JSON.stringify(bundle.job, null, 1)}\n`, 0o644);
   await writeFileAtomic(join(building, 'request.json'), `${JSON.stringify(request, null, 1)}\n`, 0o644);
   await writeFileAtomic(join(building, 'README.txt'), readme(request), 0o644);

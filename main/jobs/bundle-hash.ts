@@ -66,6 +66,14 @@ export function namesOf(step: Step): string[] {
   return [plan.runner, plan.judge, plan.shim, ...arms.map((arm) => arm.lib)].filter((name) => name !== '');
 }
 
+/** Builds that only optional arms need: a job is whole without them. */
+export function optionalBuilds(job: Job): string[] {
+  const libs = new Set(job.steps.flatMap(optionalLibs));
+  return job.steps.flatMap((step) =>
+    step.kind === 'build' && step.outputs.length > 0 && step.outputs.every((name) => libs.has(name)) ? [step.id] : [],
+  );
+}
+
 function optionalLibs(step: Step): string[] {
   if (step.kind === 'build' || step.optionalArms === undefined || !('arms' in step.plan)) return [];
   const optional = new Set(step.optionalArms.map(({ arm }) => arm));

@@ -18,6 +18,8 @@ export interface BundleSettings {
   readonly programVersion: string;
   /** How the user goes on, e.g. "cudamaster resume r-2026-…". */
   readonly resumeCommand: string;
+  /** true: the bundles of `root` share one folder of contents. */
+  readonly shared?: boolean;
 }
 
 /** A path as a shell takes it, to be copied from the screen. */
@@ -39,13 +41,18 @@ export class BundleExecutor implements Executor {
     if (options.signal?.aborted) throw new AppFailure({ code: 'cancelled', message: 'Cancelled.' });
     unwrap(checkBundle(bundle));
     const request = this.request(bundle, options);
-    const folder = resolve(join(this.settings.root, bundleName(request)));
+    const folder = this.folderOf(bundle, options);
     await mkdir(this.settings.root, { recursive: true });
     const result = await readResult(folder, request, bundle);
     if (result) return { kind: 'done', result };
-    if (!(await isWhole(folder, request))) await writeBundle(folder, bundle, request);
+    if (!(await isWhole(folder, request))) await writeBundle(folder, bundle, request, this.settings.shared);
     const how = `Run "cudamaster worker ${quoted(folder)}" on the GPU machine (copy the folder there, and back when result.json is in it), then: ${this.settings.resumeCommand}`;
     return { kind: 'parked', waiting: { for: 'bundle', path: folder, how } };
+  }
+
+  /** Where the bundle of this job, position and seed lies or will lie. */
+  folderOf(bundle: JobBundle, options: Pick<ExecuteOptions, 'rootSeed' | 'position'>): string {
+    return resolve(join(this.settings.root, bundleName(this.request(bundle, options))));
   }
 
   /** Sets a wrong result aside, so that the next call parks again. Gives back where it went; null when there was none. */
@@ -57,7 +64,7 @@ export class BundleExecutor implements Executor {
     );
   }
 
-  private request(bundle: JobBundle, options: ExecuteOptions): BundleRequest {
+  private request(bundle: JobBundle, options: Pick<ExecuteOptions, 'rootSeed' | 'position'>): BundleRequest {
     return {
       format: 'cudamaster-bundle',
       version: FORMAT.bundle,

@@ -1,10 +1,13 @@
-import { join, resolve } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { toAppError } from '../base/fault.ts';
+import { writeFileAtomic } from '../base/files.ts';
 import { withFileLock } from '../base/flock.ts';
 import { printable } from '../base/printable.ts';
 import { type AppError, AppFailure, exitCodeOf, type JobResult, type ToolPaths } from '../contract/index.ts';
 import { findBundles, type OpenedBundle, readBundle, readResult, writeResult } from '../jobs/bundle-folder.ts';
+import { optionalBuilds } from '../jobs/bundle-hash.ts';
 import { LocalExecutor, type LocalSettings } from '../jobs/local.ts';
 import { selfTest } from './self-test.ts';
 
@@ -23,12 +26,13 @@ export interface WorkerIo {
   readonly settings?: LocalSettings;
 }
 
-const usage = `worker [--json] [--again] [--trust] DIR...
+const usage = `worker [--json] [--again] [--trust] [--results DIR] DIR...
 worker --self-test [--json]
 
 Runs job bundles (folders with request.json, or folders that hold such folders) on this machine and writes result.json into each.
   --again      run bundles that have a result already
   --trust      run them even where no sandbox works: their code then runs with your rights
+  --results    write copies of the results there too, one file per bundle (to carry them back without the bundles)
   --self-test  check compiler, sandbox and GPU of this machine
 Exit codes: 0 all done, 2 bad bundle or usage, 3 this machine cannot run them, 130 cancelled.`;
 
@@ -37,6 +41,7 @@ interface Options {
   readonly again: boolean;
   readonly trust: boolean;
   readonly selfTest: boolean;
+  readonly results?: string;
   readonly paths: readonly string[];
 }
 
@@ -49,6 +54,7 @@ function parse(args: readonly string[]): Options | string {
         json: { type: 'boolean', default: false },
         again: { type: 'boolean', default: false },
         trust: { type: 'boolean', default: false },
+        results: { type: 'string' },
         'self-test': { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -143,7 +149,10 @@ async function runOne(folder: string, executor: LocalExecutor, options: Options,
 
 async function runLocked(opened: OpenedBundle, executor: LocalExecutor, options: Options, io: WorkerIo): Promise<Line> {
   const { folder, request, bundle } = opened;
-  if (!options.again && (await readResult(folder, request, bundle))) return { folder, state: 'kept' };
+  if (!options.again && (await readResult(folder, request, bundle))) {
+    await copyResult(folder, options);
+    return { folder, state: 'kept' };
+  }
   const outcome = await executor.execute(bundle, {
     rootSeed: request.rootSeed,
     position: request.position,
@@ -152,17 +161,25 @@ async function runLocked(opened: OpenedBundle, executor: LocalExecutor, options:
       io.err(`${request.label} [${index + 1}/${count}] ${step}${note ? `: ${note}` : ''}`),
   });
   if (outcome.kind !== 'done') throw new Error('the local executor does not park');
-  const fault = machineFault(outcome.result);
+  const fault = machineFault(outcome.result, optionalBuilds(bundle.job));
   const steps = outcome.result.steps.map(({ id, status }) => ({ id, status }));
   // A result that only says "this machine cannot" would end the run that waits for it: better mended and run again.
   if (fault) return { folder, state: 'failed', steps, error: fault };
   await writeResult(folder, request, outcome.result, programVersion);
+  await copyResult(folder, options);
   return { folder, state: 'done', steps };
 }
 
+/** Puts a copy of the result where the user wants them together: BUNDLE.json, whole or not at all. */
+async function copyResult(folder: string, options: Options): Promise<void> {
+  if (options.results === undefined) return;
+  const data = await readFile(join(folder, 'result.json'));
+  await writeFileAtomic(join(resolve(options.results), `${basename(folder)}.json`), data, 0o644);
+}
+
 /** The machine's fault if that is all there is to say: a build could not run, or no session ended well and one could not run. */
-function machineFault(result: JobResult): AppError | null {
-  const sick = result.steps.filter((step) => step.status === 'environment');
+function machineFault(result: JobResult, optional: readonly string[]): AppError | null {
+  const sick = result.steps.filter((step) => step.status === 'environment' && !optional.includes(step.id));
   const build = sick.find((step) => !step.session && step.command !== '' && !step.command.startsWith('session '));
   const sessionsOk = result.steps.some((step) => step.session && step.status === 'ok');
   const first = build ?? sick.find((step) => step.command === '') ?? (sessionsOk ? undefined : sick[0]);

@@ -1,0 +1,254 @@
+import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { checkArguments, defaultArguments } from '../agents/index.ts';
+import { sha256Hex } from '../base/hash.ts';
+import { readInput } from '../base/input.ts';
+import { dataDir } from '../base/paths.ts';
+import { newRootSeed } from '../base/random.ts';
+import { type Choice, type Chosen, cellsOf, choose } from '../bench/choose.ts';
+import { type BenchStand, driveBench } from '../bench/drive.ts';
+import { BenchFolder, listBenches } from '../bench/folder.ts';
+import {
+  AppFailure,
+  type Bench,
+  type BenchCandidate,
+  type BenchConfig,
+  type BenchStage,
+  type Dtype,
+  err,
+  FORMAT,
+  jobSchema,
+  type SizeSet,
+} from '../contract/index.ts';
+import { type AppContext, historyFolder, settingsOf, withStore } from './context.ts';
+import type { ServiceContext } from './events.ts';
+import { reportOf } from './report.ts';
+
+export interface BenchParams extends Choice {
+  readonly sizes: readonly SizeSet[];
+  /** Profiles of the largest size, as a stage of its own. */
+  readonly profile: boolean;
+  /** false: profiles alone. */
+  readonly measure?: boolean;
+  readonly library: boolean;
+  readonly executor: 'local' | 'bundle';
+  readonly arch?: string;
+  readonly fromHistory?: boolean;
+  /** Folder with TASK.DTYPE.cu, or such files. */
+  readonly candidates?: readonly string[];
+  /** Folder of the bench; default one of its own in the data folder. */
+  readonly out?: string;
+  /** Folder with copies of results that a worker wrote. */
+  readonly results?: string;
+  /** Tests without a GPU. */
+  readonly variant?: 'host';
+}
+
+export interface BenchAnswer extends BenchStand {
+  readonly id: string;
+  readonly folder: string;
+  readonly cells: number;
+  readonly files: readonly string[];
+  /** What to do about bundles that wait; null: nothing waits. */
+  readonly how: string | null;
+}
+
+const usage = (message: string, remedy?: string): AppFailure => new AppFailure(err('usage', message, { remedy }).error);
+
+/** Begins a bench and drives it as far as it goes. Throws AppFailure before anything is written when the choice is not possible. */
+export async function beginBench(app: AppContext, params: BenchParams, ctx: ServiceContext): Promise<BenchAnswer> {
+  const config = configOf(params);
+  const chosen = choose(app.root, params);
+  const found = await findCandidates(params, chosen, ctx);
+  const cells = cellsOf(chosen, config, found.candidates);
+  if (cells.length === 0)
+    throw usage(
+      'There is no candidate for any chosen task.',
+      params.fromHistory
+        ? 'Only accepted versions of the history count; `cudamaster runs` lists the runs.'
+        : 'Name the files TASK.DTYPE.cu, for example dot_product.fp32.cu.',
+    );
+  const id = benchId();
+  const folder = new BenchFolder(params.out === undefined ? join(benchesDir(), id) : resolve(params.out));
+  const bench: Bench = {
+    format: 'cudamaster-bench',
+    version: FORMAT.bench,
+    id,
+    createdAt: new Date().toISOString(),
+    programVersion: app.version,
+    rootSeed: newRootSeed(),
+    config,
+    candidates: found.candidates,
+    cells,
+  };
+  const place = config.executor === 'local' ? await localPlace(app, ctx) : null;
+  await folder.create(bench, found.sources);
+  return drive(app, folder, bench, place, params.results, ctx);
+}
+
+/** Goes on with a bench: its id, the end of it, its folder, or "last". */
+export async function resumeBench(
+  app: AppContext,
+  params: { readonly bench: string; readonly results?: string },
+  ctx: ServiceContext,
+): Promise<BenchAnswer> {
+  const folder = new BenchFolder(await findBench(params.bench));
+  const bench = await folder.bench();
+  const place = bench.config.executor === 'local' ? await localPlace(app, ctx) : null;
+  return drive(app, folder, bench, place, params.results, ctx);
+}
+
+type LocalPlace = Awaited<ReturnType<AppContext['openPlace']>>;
+
+const localPlace = async (app: AppContext, ctx: ServiceContext): Promise<LocalPlace> =>
+  app.openPlace('local', await settingsOf(), ctx.signal);
+
+async function drive(
+  app: AppContext,
+  folder: BenchFolder,
+  bench: Bench,
+  place: LocalPlace | null,
+  results: string | undefined,
+  ctx: ServiceContext,
+): Promise<BenchAnswer> {
+  const { dir } = folder;
+  const executor =
+    place?.executor({
+      bundles: join(dir, 'bundles'),
+      resumeCommand: `cudamaster bench resume ${dir}`,
+      programVersion: app.version,
+    }) ?? null;
+  const stand = await driveBench({
+    root: app.root,
+    folder,
+    bench,
+    executor,
+    programVersion: app.version,
+    results,
+    signal: ctx.signal,
+    onProgress: (progress) => ctx.emit({ type: 'bench', bench: bench.id, ...progress }),
+  });
+  const how =
+    stand.waiting.length === 0
+      ? null
+      : `Run on the GPU machine: ${stand.waiting.map(({ folder: f }) => `cudamaster worker ${f}`).join('; ')}. Then: cudamaster bench resume ${dir}`;
+  return { ...stand, id: bench.id, folder: dir, cells: bench.cells.length, files: [], how };
+}
+
+function configOf(params: BenchParams): BenchConfig {
+  const { sizes, profile, measure = true, library, executor, arch = 'native', variant } = params;
+  if (!jobSchema.shape.arch.safeParse(arch).success)
+    throw usage(`"${arch}" is no GPU architecture.`, 'Give it as sm_90, or native.');
+  const stages: BenchStage[] = [...(measure ? sizes : []), ...(profile ? (['profile'] as const) : [])];
+  if (stages.length === 0) throw usage('Nothing would be measured.', 'Choose sizes, or --profile.');
+  if (params.fromHistory && params.candidates?.length)
+    throw usage('Candidates come from the history or from files, not from both.');
+  const candidates = params.fromHistory ? 'history' : params.candidates?.length ? 'files' : 'none';
+  const profileSizes = sizes.includes('large') ? 'large' : 'published';
+  return { stages, profileSizes, library, arch, executor, candidates, ...(variant ? { variant } : {}) };
+}
+
+interface Candidates {
+  readonly candidates: BenchCandidate[];
+  readonly sources: ReadonlyMap<string, string>;
+}
+
+async function findCandidates(
+  params: BenchParams,
+  chosen: readonly Chosen[],
+  ctx: ServiceContext,
+): Promise<Candidates> {
+  if (params.fromHistory) return fromHistory(chosen, ctx);
+  return fromFiles(params.candidates ?? [], ctx);
+}
+
+/** Files named TASK.DTYPE.cu; other names in a folder are told and left out, since nothing says what they are. */
+async function fromFiles(paths: readonly string[], ctx: ServiceContext): Promise<Candidates> {
+  const candidates: BenchCandidate[] = [];
+  const sources = new Map<string, string>();
+  for (const path of paths) {
+    const names = await readdir(path).catch((fault: { code?: string }) => {
+      if (fault.code === 'ENOTDIR') return null;
+      throw new AppFailure(err('input.file', `${path} cannot be read (${fault.code}).`).error);
+    });
+    for (const file of names === null ? [path] : names.sort().map((name) => join(path, name))) {
+      const found = /^([A-Za-z][A-Za-z0-9_]*)\.(fp32|bf16)\.cu$/.exec(basename(file));
+      if (!found) {
+        if (names === null) throw usage(`${file} does not say what it is.`, 'Name it TASK.DTYPE.cu.');
+        if (file.endsWith('.cu'))
+          ctx.emit({ type: 'notice', message: `${file} is left out.`, remedy: 'Name it TASK.DTYPE.cu.' });
+        continue;
+      }
+      const source = await readInput(file, { limit: 4 * 1024 * 1024, signal: ctx.signal });
+      const hash = sha256Hex(source);
+      sources.set(hash, source);
+      candidates.push({
+        task: found[1] as string,
+        dtype: found[2] as Dtype,
+        label: basename(file),
+        source: hash,
+        compileArgs: [...defaultArguments],
+      });
+    }
+  }
+  return { candidates: unique(candidates), sources };
+}
+
+function unique(candidates: BenchCandidate[]): BenchCandidate[] {
+  for (const [at, { task, dtype }] of candidates.entries())
+    if (candidates.findIndex((c) => c.task === task && c.dtype === dtype) !== at)
+      throw usage(`There are two candidates for ${task} ${dtype}.`, 'Give one per task and data type.');
+  return candidates;
+}
+
+/** Of each task and type the accepted version with the highest P over all runs of the history. */
+async function fromHistory(chosen: readonly Chosen[], ctx: ServiceContext): Promise<Candidates> {
+  const best = new Map<string, { score: number; candidate: BenchCandidate; source: string }>();
+  await withStore(ctx, historyFolder(), async (store) => {
+    for (const run of await store.runs(100_000)) {
+      const { task, dtype } = run.config;
+      if (!chosen.some((c) => c.task.task.id === task && c.dtype === dtype)) continue;
+      if (run.kind === 'demo' || run.kind === 'replay') continue;
+      const { state } = await reportOf(store, run.id);
+      for (const round of state.rounds)
+        for (const attempt of round.attempts) {
+          const score = attempt.evaluation?.figures?.score?.value;
+          if (attempt.evaluation?.outcome !== 'accepted' || score === undefined || attempt.source === null) continue;
+          const key = `${task} ${dtype}`;
+          if ((best.get(key)?.score ?? 0) >= score) continue;
+          const label = `${run.id} r${round.round}.a${attempt.attempt}`;
+          const args = checkArguments(attempt.compileArgs ?? []).arguments;
+          const hash = sha256Hex(attempt.source);
+          const candidate = { task, dtype, label, source: hash, compileArgs: [...args] };
+          best.set(key, { score, candidate, source: attempt.source });
+        }
+    }
+  });
+  const found = [...best.values()];
+  return {
+    candidates: found.map(({ candidate }) => candidate),
+    sources: new Map(found.map(({ candidate, source }) => [candidate.source, source])),
+  };
+}
+
+const benchesDir = (): string => join(dataDir(), 'bench');
+
+/** Sortable by time: "bench-261129-1830-k7qf". */
+const benchId = (now = new Date().toISOString()): string =>
+  `bench-${now.slice(2, 10).replaceAll('-', '')}-${now.slice(11, 16).replace(':', '')}-${randomBytes(2).toString('hex')}`;
+
+async function findBench(name: string): Promise<string> {
+  const known = await listBenches(benchesDir());
+  const hits = name === 'last' ? known.slice(-1) : known.filter((id) => id === name || id.endsWith(name));
+  if (hits.length === 1) return join(benchesDir(), hits[0] as string);
+  if (hits.length > 1) throw usage(`"${name}" names several benches: ${hits.join(', ')}.`);
+  const path = resolve(name);
+  const names: string[] = await readdir(path).catch(() => []);
+  if (names.includes('bench.json')) return path;
+  throw new AppFailure(
+    err('store.not-found', `There is no bench "${name}".`, {
+      remedy: `Give the folder of a bench${known.length > 0 ? `, or one of ${known.slice(-5).join(', ')}` : ''}.`,
+    }).error,
+  );
+}

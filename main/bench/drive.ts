@@ -1,0 +1,233 @@
+import { copyFile, mkdir, readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { toAppError } from '../base/fault.ts';
+import {
+  type AppError,
+  AppFailure,
+  type Bench,
+  type BenchCell,
+  type BenchResult,
+  type BenchStage,
+  benchStages,
+  type Executor,
+  err,
+} from '../contract/index.ts';
+import { BundleExecutor } from '../jobs/bundle.ts';
+import { jobHash } from '../jobs/bundle-hash.ts';
+import type { BenchFolder } from './folder.ts';
+import { type PlannedCell, Planner, resultOf } from './jobs.ts';
+
+/** How far a bench is. */
+export interface BenchProgress {
+  readonly stage: BenchStage;
+  readonly done: number;
+  readonly failed: number;
+  readonly total: number;
+  /** From what has been measured in this process; null: nothing yet to judge by. */
+  readonly leftMs: number | null;
+  /** The job and step that said something last. */
+  readonly note: string;
+}
+
+/** How a bench stands after a drive. */
+export interface BenchStand {
+  readonly done: number;
+  readonly failed: readonly { readonly cell: string; readonly error: AppError }[];
+  /** Cells without a result. */
+  readonly missing: readonly string[];
+  /** Folders that a worker has to run, with how many bundles of each have no result. */
+  readonly waiting: readonly { readonly folder: string; readonly bundles: number }[];
+}
+
+export interface DriveOptions {
+  readonly root: string;
+  readonly folder: BenchFolder;
+  readonly bench: Bench;
+  /** Runs the jobs here; null: bundles are written, and results taken in. */
+  readonly executor: Executor | null;
+  readonly programVersion: string;
+  /** Folder with copies of results (`worker --results`). */
+  readonly results?: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress: (progress: BenchProgress) => void;
+}
+
+/**
+ * Runs every cell that has no result yet, or hands it to a worker. Cells of a stage run beside each other as the executor allows; what is
+ * finished is written at once. Throws AppFailure `cancelled` (what was finished is kept), `store.lease` when another process drives it.
+ */
+export const driveBench = (options: DriveOptions): Promise<BenchStand> =>
+  options.folder.drive(() => new Drive(options).run(), options.signal);
+
+class Drive {
+  private readonly o: DriveOptions;
+  private readonly planner: Planner;
+  private readonly failed = new Map<string, AppError>();
+  private readonly missing: string[] = [];
+  private readonly waiting = new Map<string, number>();
+  private done = 0;
+
+  constructor(options: DriveOptions) {
+    this.o = options;
+    this.planner = new Planner(options.root, options.bench, options.folder);
+  }
+
+  async run(): Promise<BenchStand> {
+    for (const stage of benchStages) {
+      const cells = this.o.bench.cells.filter((cell) => cell.stage === stage);
+      if (cells.length > 0) await this.stage(stage, cells);
+    }
+    return {
+      done: this.done,
+      failed: [...this.failed].map(([cell, error]) => ({ cell, error })),
+      missing: this.missing,
+      waiting: [...this.waiting].map(([folder, bundles]) => ({ folder, bundles })),
+    };
+  }
+
+  private async stage(stage: BenchStage, cells: readonly BenchCell[]): Promise<void> {
+    const open: PlannedCell[] = [];
+    for (const cell of cells) {
+      const planned = await this.planner.plan(cell);
+      const found = await this.o.folder.result(cell);
+      // A result of another job (the task's files have changed since) says nothing about this one.
+      if (found?.result && found.jobHash === jobHash(planned.bundle.job)) this.done++;
+      else open.push(planned);
+    }
+    if (open.length === 0) return;
+    const clock = new Clock(open.length);
+    const tell = (note: string): void =>
+      this.o.onProgress({
+        stage,
+        done: this.done,
+        failed: this.failed.size,
+        total: this.o.bench.cells.length,
+        leftMs: clock.leftMs(),
+        note,
+      });
+    tell('');
+    const one = async (planned: PlannedCell): Promise<void> => {
+      if (await this.cell(planned, tell)) clock.finished();
+      tell('');
+    };
+    // One after the other where nothing runs, so that a folder of bundles is written in order.
+    if (this.o.executor === null) for (const planned of open) await one(planned);
+    else await Promise.all(open.map(one));
+    if (this.o.signal?.aborted) throw new AppFailure({ code: 'cancelled', message: 'The bench was cancelled.' });
+  }
+
+  /** true: the cell has a result. */
+  private async cell(planned: PlannedCell, tell: (note: string) => void): Promise<boolean> {
+    const { cell, bundle } = planned;
+    const hash = jobHash(bundle.job);
+    const at = { rootSeed: this.o.bench.rootSeed, position: cell.id };
+    const executor = this.o.executor ?? (await this.bundles(planned));
+    try {
+      const outcome = await executor.execute(bundle, {
+        ...at,
+        signal: this.o.signal,
+        onProgress: ({ step, note }) => tell(`${cell.task} ${cell.dtype} ${step}${note ? `: ${note}` : ''}`),
+      });
+      if (outcome.kind === 'parked') {
+        this.missing.push(cell.id);
+        const folder = this.o.folder.bundles(cell.stage);
+        this.waiting.set(folder, (this.waiting.get(folder) ?? 0) + 1);
+        return false;
+      }
+      const result = resultOf(planned, hash, outcome.result, await this.measured(cell));
+      await this.o.folder.writeResult(result);
+      this.done++;
+      return true;
+    } catch (fault) {
+      const error = toAppError(fault);
+      if (error.code === 'cancelled') return false;
+      if (error.code === 'internal' && !(fault instanceof AppFailure)) throw fault;
+      this.failed.set(cell.id, error);
+      // A result that cannot be read would be found again for ever.
+      if (executor instanceof BundleExecutor) await BundleExecutor.setAside(executor.folderOf(bundle, at));
+      await this.o.folder.writeResult(faultOf(cell, hash, error));
+      return false;
+    }
+  }
+
+  /** Bundles of a stage lie together and share their contents: one folder to carry away. */
+  private async bundles({ cell, bundle }: PlannedCell): Promise<BundleExecutor> {
+    const root = this.o.folder.bundles(cell.stage);
+    const executor = new BundleExecutor({
+      root,
+      programVersion: this.o.programVersion,
+      resumeCommand: `cudamaster bench resume ${this.o.folder.dir}`,
+      shared: true,
+    });
+    await this.takeCopy(executor.folderOf(bundle, { rootSeed: this.o.bench.rootSeed, position: cell.id }));
+    return executor;
+  }
+
+  /** A copy that a worker wrote elsewhere, put where the bundle's own result would lie; it is checked there like any other. */
+  private async takeCopy(folder: string): Promise<void> {
+    const copy = (await this.copies()).get(`${basename(folder)}.json`);
+    if (copy === undefined) return;
+    await mkdir(folder, { recursive: true });
+    await copyFile(copy, join(folder, 'result.json'));
+  }
+
+  private found: Promise<ReadonlyMap<string, string>> | null = null;
+  private copies(): Promise<ReadonlyMap<string, string>> {
+    this.found ??= findFiles(this.o.results);
+    return this.found;
+  }
+
+  private async measured(cell: BenchCell): Promise<BenchResult['result']> {
+    if (cell.stage !== 'profile') return null;
+    const twin = this.o.bench.cells.find(
+      (c) => c.stage === cell.sizes && c.task === cell.task && c.dtype === cell.dtype,
+    );
+    return twin ? ((await this.o.folder.result(twin))?.result ?? null) : null;
+  }
+}
+
+const faultOf = (cell: BenchCell, hash: string, fault: AppError): BenchResult => ({
+  format: 'cudamaster-bench-cell',
+  version: 1,
+  cell: cell.id,
+  jobHash: hash,
+  finishedAt: new Date().toISOString(),
+  fault,
+  result: null,
+  evaluation: null,
+  profile: null,
+});
+
+/** Files under a folder by their bare name. Throws AppFailure `input.file` when the folder is not there. */
+async function findFiles(dir: string | undefined): Promise<ReadonlyMap<string, string>> {
+  if (dir === undefined) return new Map();
+  const entries = await readdir(dir, { recursive: true, withFileTypes: true }).catch((fault: { code?: string }) => {
+    throw new AppFailure(err('input.file', `The folder of results ${dir} cannot be read (${fault.code}).`).error);
+  });
+  return new Map(entries.filter((e) => e.isFile()).map((e) => [e.name, join(e.parentPath, e.name)]));
+}
+
+/**
+ * Time left, from the pace of cells finished in this process. The first ones end late, when the builds of all are done: pace is counted
+ * from the first one that ended.
+ */
+class Clock {
+  private left: number;
+  private first: number | null = null;
+  private count = 0;
+
+  constructor(cells: number) {
+    this.left = cells;
+  }
+
+  finished(): void {
+    this.left--;
+    if (this.first === null) this.first = performance.now();
+    else this.count++;
+  }
+
+  leftMs(): number | null {
+    if (this.first === null || this.count < 2) return null;
+    return ((performance.now() - this.first) / this.count) * this.left;
+  }
+}

@@ -1,0 +1,136 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { systemCode } from '../base/fault.ts';
+import { writeFileAtomic } from '../base/files.ts';
+import { withFileLock } from '../base/flock.ts';
+import { ensureDir } from '../base/paths.ts';
+import {
+  AppFailure,
+  type Bench,
+  type BenchCell,
+  type BenchResult,
+  type BenchStage,
+  benchResultSchema,
+  benchSchema,
+  err,
+  FORMAT,
+} from '../contract/index.ts';
+
+/**
+ * A bench on disk: bench.json (what is measured), sources/ (candidates), results/CELL.json (one file per finished cell), bundles/STAGE/
+ * (jobs for another machine), report.*. Every file appears whole or not at all, so a bench that was killed has all it had finished.
+ */
+export class BenchFolder {
+  readonly dir: string;
+
+  constructor(dir: string) {
+    this.dir = ensureDir(dir);
+  }
+
+  bundles = (stage: BenchStage): string => join(this.dir, 'bundles', stage);
+  private resultPath = (cell: string): string => join(this.dir, 'results', `${cell}.json`);
+  private sourcePath = (hash: string): string => join(this.dir, 'sources', `${hash}.cu`);
+
+  async create(bench: Bench, sources: ReadonlyMap<string, string>): Promise<void> {
+    if ((await readText(join(this.dir, 'bench.json'))) !== null)
+      throw new AppFailure(
+        err('usage', `${this.dir} holds a bench already.`, {
+          remedy: `Go on with it: cudamaster bench resume ${this.dir}. Or choose another folder.`,
+        }).error,
+      );
+    for (const [hash, text] of sources) await writeFileAtomic(this.sourcePath(hash), text, 0o644);
+    await writeFileAtomic(join(this.dir, 'bench.json'), `${JSON.stringify(bench, null, 1)}\n`, 0o644);
+  }
+
+  /** Throws AppFailure `store.not-found`, `format.newer`, `format.invalid`. */
+  async bench(): Promise<Bench> {
+    const file = join(this.dir, 'bench.json');
+    const text = await readText(file);
+    if (text === null)
+      throw new AppFailure(
+        err('store.not-found', `There is no bench in ${this.dir}.`, { remedy: 'Begin one with `cudamaster bench`.' })
+          .error,
+      );
+    return parse(file, text, benchSchema);
+  }
+
+  source = (hash: string): Promise<string | null> => readText(this.sourcePath(hash));
+
+  /** What a cell gave; null = not run yet. A file that was damaged counts as not run. */
+  async result(cell: BenchCell): Promise<BenchResult | null> {
+    const file = this.resultPath(cell.id);
+    const text = await readText(file);
+    if (text === null) return null;
+    try {
+      return parse(file, text, benchResultSchema);
+    } catch (fault) {
+      if (fault instanceof AppFailure && fault.error.code === 'format.newer') throw fault;
+      return null;
+    }
+  }
+
+  writeResult = (result: BenchResult): Promise<void> =>
+    writeFileAtomic(this.resultPath(result.cell), `${JSON.stringify(result)}\n`, 0o644);
+
+  write = (name: string, text: string): Promise<void> => writeFileAtomic(join(this.dir, name), text, 0o644);
+
+  /** Runs `fn` as the only driver of this bench; a second one is refused (`store.lease`). */
+  async drive<T>(fn: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const stop = new AbortController();
+    let holder: number | null = null;
+    let refused = false;
+    const both = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
+    try {
+      return await withFileLock(join(this.dir, 'driver.lock'), fn, {
+        signal: both,
+        onWait: (wait) => {
+          refused = true;
+          holder = wait.holder;
+          stop.abort();
+        },
+      });
+    } catch (fault) {
+      if (!refused) throw fault;
+      throw new AppFailure(
+        err('store.lease', `Another process${holder === null ? '' : ` (${holder})`} drives this bench.`, {
+          remedy: 'Wait for it, or stop it; what it has finished is kept.',
+        }).error,
+      );
+    }
+  }
+}
+
+/** Benches under a folder, newest last (their names begin with the time). */
+export async function listBenches(root: string): Promise<string[]> {
+  const names = await readdir(root).catch(() => []);
+  return names.sort();
+}
+
+async function readText(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (fault) {
+    if (systemCode(fault) === 'ENOENT') return null;
+    throw fault;
+  }
+}
+
+function parse<T>(file: string, text: string, schema: z.ZodType<T>): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new AppFailure(err('format.invalid', `${file} is no JSON.`).error);
+  }
+  const version = (value as { version?: unknown } | null)?.version;
+  if (typeof version === 'number' && version > FORMAT.bench)
+    throw new AppFailure(
+      err('format.newer', `${file} has format bench ${version}; this program knows it up to ${FORMAT.bench}.`, {
+        remedy: 'Update CUDAMaster.',
+      }).error,
+    );
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new AppFailure(err('format.invalid', `${file}: ${z.prettifyError(parsed.error).slice(0, 500)}`).error);
+}

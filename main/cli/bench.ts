@@ -1,0 +1,116 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { BenchAnswer } from '../app/index.ts';
+import { type Dtype, dtypes, exitCodeOf, type Result, type SizeSet, sizeSets } from '../contract/index.ts';
+import { answer, contextOf, type Session } from './answers.ts';
+
+type Finish = (code: number) => void;
+
+/** "a,b" and repeated options alike. */
+const list = (value: string, before: readonly string[] = []): string[] => [
+  ...before,
+  ...value
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== ''),
+];
+
+const oneOf =
+  <T extends string>(known: readonly T[]) =>
+  (value: string, before: readonly T[] = []): T[] => {
+    const words = list(value);
+    const wrong = words.find((word) => !(known as readonly string[]).includes(word));
+    if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is none of ${known.join(', ')}.`);
+    return [...before, ...(words as T[])];
+  };
+
+const sizesOption = (value: string): SizeSet[] => (value === 'both' ? [...sizeSets] : oneOf(sizeSets)(value));
+
+/** `cudamaster bench`, `bench resume`. */
+export function benchCommands(program: Command, open: () => Session, finish: Finish): void {
+  const json = ['--json', 'JSON Lines on stdout, the last line is the result'] as const;
+  const bench = program
+    .command('bench')
+    .description('measure the suite: every task in both data types, or what is chosen; the report lies in --out')
+    .option('--task <ids>', 'tasks, separated by commas (repeat)', list)
+    .option('--category <names>', 'categories of tasks, as `cudamaster tasks` lists them', list)
+    .option('--dtype <types>', `data types: ${dtypes.join(', ')}; default both`, oneOf<Dtype>(dtypes))
+    .option('--sizes <sets>', 'published, large or both', sizesOption, ['published'])
+    .option('--baseline', 'origins and vendor libraries alone (the default)')
+    .option('--from-history', 'the best accepted version of each task and type, against its origin')
+    .option('--candidates <paths>', 'files TASK.DTYPE.cu or folders of them, against their origins', list)
+    .option('--profile', 'profile the largest size of each as well (large, if it is among the sizes)')
+    .option('--only-profile', 'profiles and nothing else')
+    .option('--no-library', 'leave vendor libraries out')
+    .addOption(
+      new Option('--executor <where>', 'run jobs here, or write bundles for `cudamaster worker` elsewhere')
+        .choices(['local', 'bundle'])
+        .default('local'),
+    )
+    .option('--arch <arch>', 'native, or sm_NN', 'native')
+    .option('--out <dir>', 'folder of the bench: state, bundles, report (default: one in the data folder)')
+    .option('--resume <bench>', 'go on with a bench: same as `bench resume`')
+    .option('--results <dir>', 'take results in from copies that `cudamaster worker --results` wrote')
+    .action(async (o) => {
+      const s = open();
+      if (o.resume !== undefined) {
+        finish(
+          answerBench(s, await s.host.services.resumeBench({ bench: o.resume, results: o.results }, contextOf(s))),
+        );
+        return;
+      }
+      const params = {
+        tasks: o.task,
+        categories: o.category,
+        dtypes: o.dtype,
+        sizes: o.sizes,
+        profile: o.profile === true || o.onlyProfile === true,
+        measure: o.onlyProfile !== true,
+        library: o.library,
+        executor: o.executor,
+        arch: o.arch,
+        fromHistory: o.fromHistory === true,
+        candidates: o.candidates,
+        out: o.out,
+        results: o.results,
+      };
+      finish(answerBench(s, await s.host.services.bench(params, contextOf(s))));
+    });
+  bench
+    .command('resume <bench>')
+    .description('go on with a bench ("last", its id or its folder): run or import what is missing, write the report')
+    .option('--results <dir>', 'take results in from copies that `cudamaster worker --results` wrote')
+    .option(...json)
+    .exitOverride()
+    .action(async (name, _options, command) => {
+      const s = open();
+      const { results } = command.optsWithGlobals();
+      finish(answerBench(s, await s.host.services.resumeBench({ bench: name, results }, contextOf(s))));
+    });
+}
+
+/** 0 all measured; 75 bundles wait; 3 some cells could not be run. */
+function exitOf(stand: BenchAnswer): number {
+  if (stand.waiting.length > 0) return exitCodeOf('parked');
+  const fault = stand.failed[0]?.error;
+  return fault ? exitCodeOf(fault.code) : 0;
+}
+
+const answerBench = (session: Session, result: Result<BenchAnswer>): number =>
+  answer(session, result, (v) => v, benchLines, exitOf);
+
+function benchLines(stand: BenchAnswer): string[] {
+  const open = stand.missing.length;
+  const lines = [
+    `Bench ${stand.id}: ${stand.done} of ${stand.cells} measured${open > 0 ? `, ${open} wait for a worker` : ''}${stand.failed.length > 0 ? `, ${stand.failed.length} failed` : ''}`,
+  ];
+  for (const { cell, error } of stand.failed.slice(0, 20)) lines.push(`  ${cell}: ${error.message}`);
+  if (stand.failed.length > 20) lines.push(`  and ${stand.failed.length - 20} more`);
+  if (open > 0 && stand.done > 0) lines.push(`  missing: ${few(stand.missing)}`);
+  for (const file of stand.files) lines.push(`  ${file}`);
+  lines.push(`  ${stand.folder}`);
+  if (stand.how !== null) lines.push(stand.how);
+  return lines;
+}
+
+const few = (names: readonly string[]): string =>
+  names.length <= 8 ? names.join(', ') : `${names.slice(0, 8).join(', ')} and ${names.length - 8} more`;

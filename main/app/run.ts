@@ -2,48 +2,62 @@ import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { checkArguments, defaultArguments } from '../agents/index.ts';
 import { readInput } from '../base/input.ts';
-import { configDir } from '../base/paths.ts';
 import { newRootSeed } from '../base/random.ts';
 import {
+  type AgentModels,
+  type AgentName,
   AppFailure,
   type Dtype,
+  type Effort,
   err,
   jobSchema,
   type ProfileMode,
+  type RemoteDisclosure,
   type RunConfig,
   runConfigSchema,
   type SizeSet,
 } from '../contract/index.ts';
 import { giveAnswer } from '../llm/index.ts';
 import type { NewRun, RunRecord, Store } from '../store/index.ts';
+import { type Agreement, disclosures, requireConsent } from './consent.ts';
 import { type AppContext, historyFolder, runConfig, runFolder, settingsOf, taskParts, withStore } from './context.ts';
 import { type Candidate, driveEvaluation, driveLoop } from './drive.ts';
 import type { EvaluationReport, RunReport, ServiceContext } from './events.ts';
 import type { RunPlace } from './machine.ts';
 import {
+  agentChoicesSchema,
+  allChoices,
   checkMoneyLimit,
-  checkProvider,
-  chooseProvider,
-  disclosure,
+  checkProviders,
+  chooseProviders,
   isPaid,
   makeProvider,
-  type ProviderChoice,
+  type ProviderChoices,
+  type ProviderRequest,
   providerChoiceSchema,
   remoteHost,
 } from './providers.ts';
-import { reportOf } from './report.ts';
-import { type Settings, writeSettings } from './settings.ts';
+import { reportOf, writeSources } from './report.ts';
+import type { Settings } from './settings.ts';
+import { startVersion } from './start.ts';
 
 /** What is kept with a run beside its configuration, for a resume. */
 const runOptionsSchema = z.object({
   provider: providerChoiceSchema.nullable().default(null),
+  /** Agents that ask elsewhere. */
+  agents: agentChoicesSchema.default({}),
   candidate: z
     .object({ label: z.string(), source: z.string(), compileArgs: z.array(z.string()) })
     .nullable()
     .default(null),
+  /** UUID of the GPU that was asked for. */
+  gpu: z.string().nullable().default(null),
+  /** The version that the first candidate was made from. */
+  parent: z.string().nullable().default(null),
 });
+type RunOptions = z.infer<typeof runOptionsSchema>;
 
-export interface OptimizeParams {
+export interface OptimizeParams extends Agreement {
   readonly task: string;
   readonly dtype: Dtype;
   readonly rounds?: number;
@@ -55,6 +69,9 @@ export interface OptimizeParams {
   readonly baseUrl?: string;
   readonly keyEnv?: string;
   readonly localOnly?: boolean;
+  /** Agents that ask another model, or another provider. */
+  readonly agents?: Readonly<Partial<Record<AgentName, ProviderRequest | undefined>>>;
+  readonly effort?: Effort;
   readonly executor: 'local' | 'bundle';
   readonly arch?: string;
   readonly maxUsd?: number;
@@ -64,6 +81,10 @@ export interface OptimizeParams {
   readonly contextTokens?: number;
   /** Path of a source with which round 1 starts. */
   readonly startFrom?: string;
+  /** A version of the history with which round 1 starts; the rounds asked for follow it. */
+  readonly from?: string;
+  /** UUID of the GPU; default: the settings', else the first that fits. */
+  readonly gpu?: string;
 }
 
 export interface EvaluateParams {
@@ -72,6 +93,11 @@ export interface EvaluateParams {
   readonly dtype: Dtype;
   /** Path of the candidate; absent: the origin (profile only). */
   readonly source?: string;
+  /** The candidate itself instead of its path, with the name it is kept under. */
+  readonly text?: { readonly label: string; readonly source: string };
+  /** The version it was edited from. */
+  readonly parent?: string;
+  readonly gpu?: string;
   readonly compileArgs?: readonly string[];
   readonly profile?: ProfileMode;
   readonly sizeSet?: SizeSet;
@@ -79,10 +105,12 @@ export interface EvaluateParams {
   readonly arch?: string;
 }
 
-export interface ResumeParams {
+export interface ResumeParams extends Agreement {
   readonly run: string;
   /** Path of an answer to the prompt that the run waits for. */
   readonly answer?: string;
+  /** The answer itself. */
+  readonly answerText?: string;
   readonly maxUsd?: number;
   readonly maxTokens?: number;
   readonly maxMinutes?: number;
@@ -103,17 +131,24 @@ function checkedConfig(config: RunConfig): RunConfig {
   throw new AppFailure(err('usage', `A setting of the run is not possible: ${z.prettifyError(parsed.error)}`).error);
 }
 
-/** Tells once per remote endpoint what is sent there. */
-async function tellRemote(ctx: ServiceContext, settings: Settings, choice: ProviderChoice): Promise<void> {
-  const host = remoteHost(choice);
-  if (host === null || settings.knownRemotes.includes(host)) return;
-  ctx.emit({
-    type: 'notice',
-    message: disclosure(host, choice),
-    remedy: 'Use --local-only or a model on this machine to prevent it.',
-  });
-  await writeSettings(configDir(), { ...settings, knownRemotes: [...settings.knownRemotes, host] });
-}
+/** Where prompts of these choices go, and whether the user agreed. */
+const remoteOf = (choices: ProviderChoices, settings: Settings): RemoteDisclosure[] =>
+  disclosures(
+    allChoices(choices).flatMap((choice) => {
+      const host = remoteHost(choice);
+      return host === null ? [] : [{ host, model: choice.model }];
+    }),
+    settings,
+  );
+
+/** Models of the agents that differ from the run's, for its configuration. */
+const agentModels = ({ agents }: ProviderChoices): AgentModels | undefined => {
+  const own = Object.entries(agents).map(([agent, { name, model }]) => [agent, { provider: name, model }]);
+  return own.length === 0 ? undefined : Object.fromEntries(own);
+};
+
+const onGpu = (settings: Settings, gpu: string | null | undefined): Settings =>
+  gpu ? { ...settings, tools: { ...settings.tools, gpuUuid: gpu } } : settings;
 
 const placeOf = (app: AppContext, store: Store, id: string): RunPlace => ({
   bundles: join(runFolder(store, id), 'bundles'),
@@ -122,41 +157,75 @@ const placeOf = (app: AppContext, store: Store, id: string): RunPlace => ({
 });
 const chatFolder = (store: Store, id: string): string => join(runFolder(store, id), 'chat');
 
+/** Parameters that go into the configuration as they are. */
+const optimizeSettings = [
+  'rounds',
+  'debugAttempts',
+  'profile',
+  'sizeSet',
+  'arch',
+  'maxUsd',
+  'maxTokens',
+  'maxMinutes',
+  'notes',
+  'effort',
+] as const;
+
 /** A new optimization. Throws AppFailure before anything is written when input, tools or provider are not usable. */
 export async function optimizeTask(app: AppContext, params: OptimizeParams, ctx: ServiceContext): Promise<RunReport> {
   const settings = await settingsOf();
   const parts = taskParts(app, params.task, params.dtype);
-  const provider = chooseProvider({ ...params, localOnly: params.localOnly ?? settings.localOnly });
-  await checkMoneyLimit(provider, params.maxUsd ?? null);
-  const contextTokens = params.contextTokens ?? (await checkProvider(provider, app.env)) ?? undefined;
+  const choices = chooseProviders(params, settings, params.localOnly ?? settings.localOnly);
+  await checkMoneyLimit(choices, params.maxUsd ?? null);
   const source = params.startFrom === undefined ? undefined : await readSource(params.startFrom, ctx);
   const { task, dtype, executor } = params;
-  const given = Object.fromEntries(
-    (['rounds', 'debugAttempts', 'profile', 'sizeSet', 'arch', 'maxUsd', 'maxTokens', 'maxMinutes', 'notes'] as const)
-      .filter((k) => params[k] !== undefined)
-      .map((k) => [k, params[k]]),
+  const given: Record<string, unknown> = Object.fromEntries(
+    optimizeSettings.filter((k) => params[k] !== undefined).map((k) => [k, params[k]]),
   );
+  const { from } = params;
+  const version =
+    from === undefined ? null : await withStore(ctx, historyFolder(), (store) => startVersion(store, from, params));
   const startFromWrong =
-    source === undefined ? undefined : { label: basename(params.startFrom ?? ''), source, compileArgs: [] };
+    version ??
+    (source === undefined ? undefined : { label: basename(params.startFrom ?? ''), source, compileArgs: [] });
+  // The given version takes the first round; the Planner gets as many as were asked for.
+  if (version) given.rounds = Math.min(50, Number(given.rounds ?? 3) + 1);
   const config = checkedConfig(
     runConfig({
       task,
       dtype,
       executor,
       ...given,
-      provider: provider.name,
-      model: provider.model,
-      contextTokens,
+      provider: choices.main.name,
+      model: choices.main.model,
+      models: agentModels(choices),
+      contextTokens: params.contextTokens,
       startFromWrong,
     }),
   );
-  const place = await app.openPlace(executor, settings, ctx.signal);
-  await tellRemote(ctx, settings, provider);
+  const place = await app.openPlace(executor, onGpu(settings, params.gpu), ctx.signal);
+  // Before the first word to a remote server, the question for its context length included.
+  await requireConsent(ctx, settings, remoteOf(choices, settings), params);
+  config.contextTokens ??= (await checkProviders(choices, app.env)) ?? undefined;
   return withStore(ctx, historyFolder(), async (store) => {
-    const fresh = newRun(app, 'optimize', config, parts, { provider, candidate: null }, place.environment);
+    const fresh = newRun(
+      app,
+      'optimize',
+      config,
+      parts,
+      {
+        provider: choices.main,
+        agents: choices.agents,
+        candidate: null,
+        gpu: params.gpu ?? null,
+        parent: from ?? null,
+      },
+      place.environment,
+    );
     const driven = await store.begin(fresh);
     const run = await store.find(driven.id);
-    const model = await makeProvider(provider, { dir: chatFolder(store, run.id), env: app.env });
+    const { effort } = run.config;
+    const model = await makeProvider(choices, { dir: chatFolder(store, run.id), env: app.env, effort });
     const jobs = place.executor(placeOf(app, store, run.id));
     return driveLoop({ app, store, driven, run, parts, executor: jobs, ctx, after: 0, measures: true }, model);
   });
@@ -167,7 +236,7 @@ function newRun(
   kind: NewRun['kind'],
   config: RunConfig,
   parts: { originHash: string; taskHash: string },
-  options: z.infer<typeof runOptionsSchema>,
+  options: RunOptions,
   environment: NewRun['environment'],
 ): NewRun {
   const { originHash, taskHash } = parts;
@@ -193,6 +262,14 @@ function compileArgsOf(given: readonly string[] | undefined): readonly string[] 
   );
 }
 
+async function candidateOf(params: EvaluateParams, ctx: ServiceContext): Promise<Candidate | null> {
+  const compileArgs = () => compileArgsOf(params.compileArgs);
+  if (params.text !== undefined) return { ...params.text, compileArgs: compileArgs() };
+  if (params.source === undefined) return null;
+  const source = await readSource(params.source, ctx);
+  return { label: basename(params.source), source, compileArgs: compileArgs() };
+}
+
 /** Evaluates a candidate, or profiles it or the origin. */
 export async function evaluateSource(
   app: AppContext,
@@ -201,22 +278,25 @@ export async function evaluateSource(
 ): Promise<EvaluationReport> {
   const settings = await settingsOf();
   const parts = taskParts(app, params.task, params.dtype);
-  const candidate: Candidate | null =
-    params.source === undefined
-      ? null
-      : {
-          label: basename(params.source),
-          source: await readSource(params.source, ctx),
-          compileArgs: compileArgsOf(params.compileArgs),
-        };
+  const candidate = await candidateOf(params, ctx);
+  const { parent } = params;
+  // Named before it is kept: a lineage must not lead nowhere.
+  if (parent !== undefined) await withStore(ctx, historyFolder(), (store) => store.version(parent));
   const { task, dtype, executor, profile = 'filtered', sizeSet = 'published', arch = 'native' } = params;
   const config = checkedConfig(
     runConfig({ task, dtype, executor, profile, sizeSet, arch, rounds: 1, debugAttempts: 0 }),
   );
-  const place = await app.openPlace(executor, settings, ctx.signal);
+  const place = await app.openPlace(executor, onGpu(settings, params.gpu), ctx.signal);
   return withStore(ctx, historyFolder(), async (store) => {
     const stored = candidate && { ...candidate, compileArgs: [...candidate.compileArgs] };
-    const fresh = newRun(app, params.kind, config, parts, { provider: null, candidate: stored }, place.environment);
+    const fresh = newRun(
+      app,
+      params.kind,
+      config,
+      parts,
+      { provider: null, agents: {}, candidate: stored, gpu: params.gpu ?? null, parent: parent ?? null },
+      place.environment,
+    );
     const driven = await store.begin(fresh);
     const run = await store.find(driven.id);
     const jobs = place.executor(placeOf(app, store, run.id));
@@ -235,8 +315,9 @@ export async function resumeRun(app: AppContext, params: ResumeParams, ctx: Serv
       throw new AppFailure(
         err('usage', `Run ${found.id} is a replay: there is nothing to resume.`, { remedy: 'Replay it again.' }).error,
       );
-    if (found.status === 'done') return reportOf(store, found.id);
-    if (params.answer !== undefined) await takeAnswer(store, found, params.answer, ctx);
+    if (found.status === 'done') return finished(store, found.id);
+    if (params.answer !== undefined) await takeAnswer(store, found, await readSource(params.answer, ctx));
+    if (params.answerText !== undefined) await takeAnswer(store, found, params.answerText);
     const options = runOptionsSchema.parse(found.options);
     const settings = await settingsOf();
     const limits = Object.fromEntries(
@@ -246,27 +327,56 @@ export async function resumeRun(app: AppContext, params: ResumeParams, ctx: Serv
     );
     const config = checkedConfig({ ...found.config, ...limits });
     const parts = taskParts(app, config.task, config.dtype);
-    if (options.provider) {
-      await checkMoneyLimit(options.provider, config.maxUsd);
-      await checkProvider(options.provider, app.env);
+    const choices = options.provider && { main: options.provider, agents: options.agents };
+    if (choices) {
+      await checkMoneyLimit(choices, config.maxUsd);
+      forbidRemote(choices, settings);
+      await requireConsent(ctx, settings, remoteOf(choices, settings), params);
+      await checkProviders(choices, app.env);
     }
-    const place = await app.openPlace(config.executor === 'bundle' ? 'bundle' : 'local', settings, ctx.signal);
-    const driven = await store.resume(found, place.environment, isPaid(options.provider));
+    const place = await app.openPlace(
+      config.executor === 'bundle' ? 'bundle' : 'local',
+      onGpu(settings, options.gpu),
+      ctx.signal,
+    );
+    const driven = await store.resume(found, place.environment, isPaid(choices));
     if (Object.keys(limits).length > 0) await store.configure(found.id, config);
     const run = await store.find(found.id);
     const executor = place.executor(placeOf(app, store, run.id));
     const after = (await store.events(run.id)).findLast((e) => e.type === 'resumed')?.seq ?? 1;
     const drive = { app, store, driven, run, parts, executor, ctx, after: after - 1, measures: true };
     if (run.kind !== 'optimize') return driveEvaluation(drive, options.candidate);
-    if (!options.provider)
+    if (!choices)
       throw new AppFailure(err('internal', `Run ${run.id} does not say where its answers come from.`).error);
     const dir = chatFolder(store, run.id);
-    return driveLoop(drive, await makeProvider(options.provider, { dir, env: app.env }));
+    return driveLoop(drive, await makeProvider(choices, { dir, env: app.env, effort: run.config.effort }));
   });
 }
 
+/** A run may have ended between its last event and the writing of its sources: they are written again. */
+async function finished(store: Store, id: string): Promise<RunReport> {
+  const report = await reportOf(store, id);
+  await writeSources(report);
+  return report;
+}
+
+/** "Local only" may have been switched on since the run began. Throws AppFailure `provider.local-only`. */
+function forbidRemote(choices: ProviderChoices, settings: Settings): void {
+  const host = settings.localOnly
+    ? allChoices(choices)
+        .map(remoteHost)
+        .find((h) => h !== null)
+    : undefined;
+  if (!host) return;
+  throw new AppFailure(
+    err('provider.local-only', `"Local only" is on, and this run asks ${host}: nothing was sent.`, {
+      remedy: 'Switch "local only" off to go on with this run, or start one with a model on this machine.',
+    }).error,
+  );
+}
+
 /** Puts an answer where the manual provider looks for it. */
-async function takeAnswer(store: Store, run: RunRecord, file: string, ctx: ServiceContext): Promise<void> {
+async function takeAnswer(store: Store, run: RunRecord, text: string): Promise<void> {
   const step = await store.openStep(run.id);
   if (step?.kind !== 'chat' || step.state !== 'parked')
     throw new AppFailure(
@@ -275,6 +385,6 @@ async function takeAnswer(store: Store, run: RunRecord, file: string, ctx: Servi
           step?.kind === 'job' ? 'It waits for a bundle: resume it without --answer.' : 'Resume it without --answer.',
       }).error,
     );
-  const given = await giveAnswer(chatFolder(store, run.id), step.position, await readSource(file, ctx));
+  const given = await giveAnswer(chatFolder(store, run.id), step.position, text);
   if (!given.ok) throw new AppFailure(given.error);
 }

@@ -127,6 +127,21 @@ export class ContentStore {
     await rm(this.path(hash), { force: true });
   }
 
+  /** Removes what writers that were killed left half-written, once older than `graceMs`; gives back how many. */
+  async sweepPartial(graceMs: number): Promise<number> {
+    let swept = 0;
+    for (const front of await readdir(this.root).catch(() => []))
+      for (const name of await readdir(join(this.root, front)).catch(() => [])) {
+        if (!name.endsWith('.tmp')) continue;
+        const path = join(this.root, front, name);
+        const found = await stat(path).catch(() => null);
+        if (found === null || Date.now() - found.mtimeMs < graceMs) continue;
+        await rm(path, { force: true });
+        swept++;
+      }
+    return swept;
+  }
+
   /** Hashes stored, with size in bytes and age in ms: a collector must spare young files whose row is not written yet. */
   async *list(): AsyncGenerator<{ hash: string; bytes: number; ageMs: number }> {
     for (const front of await readdir(this.root).catch(() => [])) {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Peaks } from '../agents/index.ts';
 import {
   AppFailure,
@@ -12,6 +13,19 @@ import {
 import { afterJob, afterReply, limitReached, nothingSpent, type Spent } from './limits.ts';
 import type { EvaluationRequest, LoopConfig, LoopDeps } from './ports.ts';
 import { cancelled, environmentError, failed, Stop } from './stop.ts';
+
+/** A result with what it means. */
+interface Interpreted {
+  readonly result: JobResult;
+  readonly evaluation: Evaluation;
+}
+
+/**
+ * Resampling takes a tenth of a second: a result is interpreted once, unless the history keeps it changed (a key in it was blanked
+ * out). Then what it keeps counts, since a resume will read that.
+ */
+const verdictOn = (result: JobResult, fresh: Interpreted | null): Evaluation | null =>
+  fresh !== null && isDeepStrictEqual(result, fresh.result) ? fresh.evaluation : null;
 
 /** Everything the loop does outside of itself goes through here: limits, pause, cancel, history, usage. */
 export class Steps {
@@ -137,22 +151,31 @@ export class Steps {
     if (planned.value.kind === 'rejected') return planned.value.evaluation;
     await this.#guard(position);
     const { bundle } = planned.value;
+    let fresh: Interpreted | null = null;
     const outcome = await this.#deps.log.step<{ kind: 'job'; result: JobResult }>(
       position,
       { kind: 'job', job: bundle.job },
-      () => this.#execute(position, request, bundle),
+      () =>
+        this.#execute(position, request, bundle, (interpreted) => {
+          fresh = interpreted;
+        }),
     );
     if (outcome.kind === 'parked') throw new Stop('parked', null, outcome.waiting);
     if (outcome.response.kind !== 'job') throw this.#mixedUp(position);
     const { result } = outcome.response;
     this.#spent = afterJob(this.#spent, result.wallMs);
-    const evaluation = this.#deps.evaluator.interpret(request, bundle, result);
+    const evaluation = verdictOn(result, fresh) ?? this.#deps.evaluator.interpret(request, bundle, result);
     if (evaluation.outcome === 'environment') throw failed(environmentError(result, evaluation.reason));
     this.#notePeaks(result);
     return evaluation;
   }
 
-  async #execute(position: string, request: EvaluationRequest, bundle: JobBundle) {
+  async #execute(
+    position: string,
+    request: EvaluationRequest,
+    bundle: JobBundle,
+    onInterpreted: (interpreted: Interpreted) => void,
+  ) {
     const { executor, evaluator, log, signal, onProcess } = this.#deps;
     const outcome = await executor.execute(bundle, {
       rootSeed: this.#config.rootSeed,
@@ -166,6 +189,7 @@ export class Steps {
     if (outcome.kind === 'parked') return outcome;
     const verdict = evaluator.interpret(request, bundle, outcome.result);
     if (verdict.outcome === 'environment') throw new AppFailure(environmentError(outcome.result, verdict.reason));
+    onInterpreted({ result: outcome.result, evaluation: verdict });
     return { kind: 'done' as const, response: { kind: 'job' as const, result: outcome.result } };
   }
 

@@ -62,7 +62,7 @@ export class ContentFiles {
               AND hash NOT IN (SELECT content FROM steps WHERE content IS NOT NULL)
               AND hash NOT IN (SELECT request_content FROM steps WHERE request_content IS NOT NULL)`),
     );
-    let deleted = 0;
+    let deleted = await this.#store.sweepPartial(grace);
     for await (const file of this.#store.list()) {
       if (file.ageMs < grace) continue;
       // Asked file by file: a row may have come since the last one.

@@ -28,6 +28,7 @@ export async function withStore<T>(
   folder: string,
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
+  if (ctx.store?.folder === folder) return work(ctx.store);
   const store = await Store.open(folder);
   if (store.notice) {
     const { message, remedy, detail } = store.notice;

@@ -96,6 +96,7 @@ async function depsOf(drive: Drive, provider: ChatProvider): Promise<LoopDeps> {
     evaluator: evaluatorOf(run, parts),
     prompts: unwrap(await loadPrompts(join(app.root, 'prompts'))),
     signal: ctx.signal,
+    shouldPause: ctx.shouldPause,
     onProcess: (position, { pid, startTime }) => log.processStarted(position, pid, startTime),
     remeasureBefore: (position) => {
       if (drive.remeasured?.has(position)) return 'The recorded run had moved to another machine';

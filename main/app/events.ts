@@ -1,7 +1,7 @@
 import type { BenchProgress } from '../bench/drive.ts';
 import type { AppError, Evaluation, RunStatus, RunSummary, TransientEvent, Waiting } from '../contract/index.ts';
 import type { RunState } from '../optimizer/index.ts';
-import type { RunKind, StoredEvent } from '../store/index.ts';
+import type { RunKind, Store, StoredEvent } from '../store/index.ts';
 
 /** What a service tells while it works. */
 export type AppEvent =
@@ -30,6 +30,10 @@ export interface ServiceContext {
 export interface RunReport {
   readonly id: string;
   readonly kind: RunKind;
+  /** Asked before each step: true = stop here, resumable. */
+  readonly shouldPause?: () => boolean;
+  /** A history that is open already: used, and left open. */
+  readonly store?: Store;
   readonly status: RunStatus;
   readonly summary: RunSummary;
   readonly state: RunState;

@@ -76,15 +76,20 @@ function registerKeysOf(env: NodeJS.ProcessEnv): void {
     if (isSecretName(name) && value && value.length >= 12 && !value.startsWith('/')) registerSecret(value);
 }
 
-/** Puts the engine together. */
-export function createApp(options: AppOptions): App {
+/** What the services and the API work with. */
+export function appContext(options: AppOptions): AppContext {
   const env = options.env ?? process.env;
   setResourceRoot(options.root);
   registerKeysOf(env);
   const version = programVersion(options.root);
-  const app: AppContext = { root: options.root, env, version, openPlace: options.openPlace ?? openPlace };
+  return { root: options.root, env, version, openPlace: options.openPlace ?? openPlace };
+}
+
+/** Puts the services together. */
+export function createApp(options: AppOptions): App {
+  const app = appContext(options);
   return {
-    version,
+    version: app.version,
     doctor: (_params, ctx) => attempt(() => examine(ctx)),
     tasks: () => attempt(() => taskLines(app.root)),
     evaluate: (params, ctx) => attempt(() => evaluateSource(app, params, ctx)),
@@ -117,7 +122,7 @@ function taskLines(root: string): TaskLine[] {
 }
 
 /** Whatever is wrong with the machine is a line of the report, and hides no other line. */
-async function examine(ctx: ServiceContext): Promise<DoctorReport> {
+export async function examine(ctx: ServiceContext): Promise<DoctorReport> {
   const settings = await attempt(settingsOf);
   const report = await doctor({ settings: settings.ok ? settings.value.tools : {}, signal: ctx.signal });
   const checks = [...report.checks, await historyCheck(), await foldersCheck()];

@@ -13,6 +13,8 @@ export interface ReplayParams {
   readonly file: string;
   /** Fail as soon as the program asks something else than it did. */
   readonly strict?: boolean;
+  /** Waits so long before each answer, ms: so that a person can watch. */
+  readonly slowMs?: number;
 }
 
 const manifestSchema = z.object({

@@ -7,7 +7,7 @@ import { runFolder } from './context.ts';
 import type { RunReport } from './events.ts';
 
 /** A run that crashed before its first event is told from its row. */
-function withStart(run: RunRecord, events: readonly RunEvent[]): readonly RunEvent[] {
+export function withStart(run: RunRecord, events: readonly RunEvent[]): readonly RunEvent[] {
   if (events.some((e) => e.type === 'run-started')) return events;
   const { rootSeed, config, programVersion } = run;
   return [{ type: 'run-started', rootSeed, config, originSource: '', programVersion }, ...events];

@@ -21,11 +21,11 @@ export const settingsSchema = z.object({
 });
 export type Settings = z.infer<typeof settingsSchema>;
 
-const fileOf = (dir: string): string => join(dir, 'settings.json');
+export const settingsFile = (dir: string): string => join(dir, 'settings.json');
 
 /** Reads the settings; defaults where there is no file. Throws AppFailure format.newer, format.invalid. */
 export async function readSettings(dir: string): Promise<Settings> {
-  const file = fileOf(dir);
+  const file = settingsFile(dir);
   const broken = (why: string) =>
     new AppFailure(
       err('format.invalid', `The settings file cannot be used: ${why}`, {
@@ -64,4 +64,4 @@ export async function readSettings(dir: string): Promise<Settings> {
 }
 
 export const writeSettings = (dir: string, settings: Settings): Promise<void> =>
-  writeFileAtomic(fileOf(dir), `${JSON.stringify(settings, null, 2)}\n`);
+  writeFileAtomic(settingsFile(dir), `${JSON.stringify(settings, null, 2)}\n`);

@@ -6,6 +6,7 @@ import { benchCommands } from './bench.ts';
 import { doctorLines, runLines, runTable, taskTable } from './report.ts';
 
 const whole = (text: string): number => {
+import { serveCommand } from './serve.ts';
   const n = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(n)) throw new InvalidArgumentError('A whole number is needed.');
   return n;

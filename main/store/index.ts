@@ -25,7 +25,7 @@ import { findStep, listSteps } from './steps.ts';
 import { type Subscription, subscribe } from './subscribe.ts';
 import { TransientBus, type TransientListener } from './transient.ts';
 import { fillVersions } from './upgrade.ts';
-import { editVersion, findVersion, listVersions, type VersionEdit } from './versions.ts';
+import { editVersion, findVersion, listVersions, measuredOrigins, type VersionEdit } from './versions.ts';
 
 export { environmentChanges } from './environment.ts';
 export { parseRecording, readRecording, recordingText } from './recording.ts';
@@ -162,6 +162,16 @@ export class Store {
 
   /** The step that is under way or waits, if any. */
   openStep(run: string): Promise<OpenStep | null> {
+  /** Runs that measured the origin of a task, newest first. */
+  measuredOrigins(task: string, dtype: string): Promise<string[]> {
+    return measuredOrigins(this.#db, task, dtype);
+  }
+
+  /** The first durable event of a kind; null = none. */
+  async firstEvent(run: string, type: StoredEvent['type']): Promise<StoredEvent | null> {
+    return (await readEvents(this.#db, this.#content, run, 0, type))[0] ?? null;
+  }
+
     return openStep(this.#db, run);
   }
 

@@ -148,11 +148,17 @@ export async function findRun(db: Database, name: string): Promise<RunRecord> {
   );
 }
 
-/** Durable events after sequence number `after`, in order. */
-export async function readEvents(db: Database, content: ContentFiles, run: string, after = 0): Promise<StoredEvent[]> {
+/** Durable events after sequence number `after`, in order; `type`: those of one kind only. */
+export async function readEvents(
+  db: Database,
+  content: ContentFiles,
+  run: string,
+  after = 0,
+  type: string | null = null,
+): Promise<StoredEvent[]> {
   const rows = await db.all<{ seq: number; at: string; body: string | null; content: string | null }>(
-    'SELECT seq, at, body, content FROM events WHERE run = ? AND seq > ? ORDER BY seq',
-    [run, after],
+    'SELECT seq, at, body, content FROM events WHERE run = ?1 AND seq > ?2 AND (?3 IS NULL OR type = ?3) ORDER BY seq',
+    [run, after, type],
   );
   const out: StoredEvent[] = [];
   for (const row of rows) {

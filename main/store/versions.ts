@@ -209,6 +209,15 @@ export async function listVersions(db: Database, deleted = false): Promise<Versi
   return rows.map(toRow);
 }
 
+/** Runs that measured the origin of a task, newest first. */
+export async function measuredOrigins(db: Database, task: string, dtype: string): Promise<string[]> {
+  const rows = await db.all<{ run: string }>(
+    'SELECT run FROM versions WHERE task = ? AND dtype = ? AND round = 0 AND outcome IS NOT NULL ORDER BY at DESC',
+    [task, dtype],
+  );
+  return rows.map((r) => r.run);
+}
+
 const absent = (id: string): AppFailure =>
   new AppFailure(err('store.not-found', `There is no version ${id} in the history.`).error);
 

@@ -1,0 +1,77 @@
+import { attempt } from '../../base/fault.ts';
+import { AppFailure, err } from '../../contract/index.ts';
+import type { ServiceContext } from '../events.ts';
+import { replayRecording } from '../replay.ts';
+import { evaluateSource, optimizeTask, type ResumeParams, resumeRun } from '../run.ts';
+import type { ApiContext, Handlers } from './context.ts';
+import { recordingFile } from './recordings.ts';
+
+type Methods =
+  | 'runs.start'
+  | 'runs.evaluate'
+  | 'runs.replay'
+  | 'runs.resume'
+  | 'runs.answer'
+  | 'runs.approve'
+  | 'runs.pause'
+  | 'runs.cancel';
+
+type Drive = (ctx: ServiceContext) => Promise<{ readonly id: string }>;
+
+/** Drives in the background; the answer is the run's id. */
+async function begin(api: ApiContext, drive: Drive): Promise<{ run: string }> {
+  const store = await api.store();
+  return { run: await api.active.start(store, (ctx) => attempt(() => drive(ctx))) };
+}
+
+const resume = (api: ApiContext, params: ResumeParams): Promise<{ run: string }> =>
+  begin(api, (ctx) => resumeRun(api.app, params, ctx));
+
+/** Who drives a run that this process does not. Throws what says so. */
+async function elsewhere(api: ApiContext, name: string, doing: string): Promise<never> {
+  const store = await api.store();
+  const run = await store.find(name);
+  const driver = (await store.drivers()).get(run.id);
+  if (driver)
+    throw new AppFailure(
+      err('store.lease', `Run ${run.id} is driven by another process (${driver.host}, pid ${driver.pid}).`, {
+        remedy: `${doing} it there.`,
+      }).error,
+    );
+  throw new AppFailure(err('usage', `Run ${run.id} is not under way (${run.status}).`).error);
+}
+
+export const drivingMethods = (api: ApiContext): Handlers<Methods> => ({
+  'runs.start': (params) => begin(api, (ctx) => optimizeTask(api.app, params, ctx)),
+  'runs.evaluate': ({ source, label, ...rest }) =>
+    begin(api, (ctx) =>
+      evaluateSource(
+        api.app,
+        {
+          ...rest,
+          kind: source === undefined ? 'profile' : 'evaluate',
+          ...(source === undefined ? {} : { text: { label, source } }),
+        },
+        ctx,
+      ),
+    ),
+  'runs.replay': async ({ recording, slowMs }) => {
+    const file = await recordingFile(api.app.root, recording);
+    return begin(api, (ctx) => replayRecording(api.app, { file, slowMs }, ctx));
+  },
+  'runs.resume': (params) => resume(api, params),
+  'runs.answer': ({ run, text }) => resume(api, { run, answerText: text }),
+  'runs.approve': async ({ run }) => {
+    throw new AppFailure(err('usage', `Run ${run} does not wait for an approval.`).error);
+  },
+  'runs.pause': async ({ run }) => {
+    const { id } = await (await api.store()).find(run);
+    if (!api.active.pause(id)) await elsewhere(api, id, 'Pause');
+    return null;
+  },
+  'runs.cancel': async ({ run }) => {
+    const { id } = await (await api.store()).find(run);
+    if (!(await api.active.cancel(id))) await elsewhere(api, id, 'Cancel');
+    return null;
+  },
+});

@@ -68,9 +68,9 @@ async function measuredOf(store: Store, run: string, position: string): Promise<
   const job = known ? (await store.step(run, step)).job : null;
   const sessions = (job?.steps ?? []).flatMap((s) => (s.session?.mode === 'time' ? [s.session] : []));
   const last = sessions.findLast((s) => s.phase === 'confirm') ?? null;
-  if (last === null) return null;
+  if (job === null || last === null) return null;
   const { timerStepNs, peaks, clocks } = last;
-  return { timerStepNs, peaks, clocks };
+  return { timerStepNs, peaks, clocks, startedAt: job.startedAt };
 }
 
 /** The bundle of a version. Throws AppFailure `store.not-found`, `usage`, `input.task`. Nothing is built or run. */

@@ -1,13 +1,14 @@
 import { attempt } from '../base/fault.ts';
 import { cacheDir, configDir, dataDir, setResourceRoot } from '../base/paths.ts';
 import { isSecretName, registerSecret } from '../base/redact.ts';
-import type { AppError, Check, DoctorReport, Result } from '../contract/index.ts';
+import type { AppError, Check, DoctorReport, Result, VersionRow } from '../contract/index.ts';
 import { listTasks } from '../evaluate/task/index.ts';
 import { type BenchAnswer, type BenchParams, beginBench, resumeBench } from './bench.ts';
-import { Store } from '../store/index.ts';
+import { Store, type VersionEdit } from '../store/index.ts';
 import { doctor } from '../toolchain/index.ts';
 import { type AppContext, settingsOf } from './context.ts';
 import type { EvaluationReport, RunReport, ServiceContext } from './events.ts';
+import { type ExportParams, type ExportReport, exportVersion } from './export.ts';
 import { listRuns, type RunLine, recordRun, showRun } from './history.ts';
 import { type OpenPlace, openPlace } from './machine.ts';
 import { playDemo, type ReplayParams, replayRecording } from './replay.ts';
@@ -20,16 +21,19 @@ import {
   resumeRun,
 } from './run.ts';
 import { programVersion } from './version.ts';
+import { editHistory, type HistoryParams, listHistory } from './versions.ts';
 import { workBundles } from './worker.ts';
 
 export type { AttemptState, RoundState, RunState, UsageState } from '../optimizer/index.ts';
 export type { StoredEvent } from '../store/index.ts';
 export type { AppEvent, EvaluationReport, RunReport, ServiceContext } from './events.ts';
+export type { ExportParams, ExportReport } from './export.ts';
 export type { RunLine } from './history.ts';
 export type { BenchAnswer, BenchParams } from './bench.ts';
 export type { OpenPlace, Place, RunPlace } from './machine.ts';
 export { providerNames } from './providers.ts';
 export type { EvaluateParams, OptimizeParams, ResumeParams } from './run.ts';
+export { type HistoryParams, historySorts } from './versions.ts';
 
 export interface AppOptions {
   /** Folder of prompts, kernels and recordings: real files. */
@@ -63,6 +67,9 @@ export interface App {
   resume: Service<ResumeParams, RunReport>;
   record: Service<{ run: string; out: string; note?: string }, { file: string; bytes: number; steps: number }>;
   replay: Service<ReplayParams, RunReport>;
+  exportVersion: Service<ExportParams, ExportReport>;
+  history: Service<HistoryParams, readonly VersionRow[]>;
+  editVersion: Service<{ version: string; edit: VersionEdit }, VersionRow>;
   demo: Service<Record<string, never>, RunReport>;
   bench: Service<BenchParams, BenchAnswer>;
   resumeBench: Service<{ bench: string; results?: string }, BenchAnswer>;
@@ -99,6 +106,9 @@ export function createApp(options: AppOptions): App {
     resume: (params, ctx) => attempt(() => resumeRun(app, params, ctx)),
     record: (params, ctx) => attempt(() => recordRun(params, ctx)),
     replay: (params, ctx) => attempt(() => replayRecording(app, params, ctx)),
+    exportVersion: (params, ctx) => attempt(() => exportVersion(app, params, ctx)),
+    history: (params, ctx) => attempt(() => listHistory(params, ctx)),
+    editVersion: (params, ctx) => attempt(() => editHistory(params, ctx)),
     worker: workBundles,
     demo: (_params, ctx) => attempt(() => playDemo(app, ctx)),
     bench: (params, ctx) => attempt(() => beginBench(app, params, ctx)),

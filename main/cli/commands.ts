@@ -3,6 +3,7 @@ import { providerNames } from '../app/index.ts';
 import { dtypes, exitCodeOf, profileModes, sizeSets } from '../contract/index.ts';
 import { answer, answerEvaluation, answerRun, contextOf, type Session } from './answers.ts';
 import { benchCommands } from './bench.ts';
+import { versionCommands } from './export.ts';
 import { doctorLines, runLines, runTable, taskTable } from './report.ts';
 
 const whole = (text: string): number => {
@@ -36,6 +37,7 @@ export function addCommands(program: Command, open: () => Session, finish: Finis
   machineCommands(program, open, finish);
   workCommands(program, open, finish);
   historyCommands(program, open, finish);
+  versionCommands(program, open, finish);
   recordingCommands(program, open, finish);
   benchCommands(program, open, finish);
 }

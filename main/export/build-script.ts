@@ -42,10 +42,17 @@ export function buildScript(
 set -eu
 cd -- "$(dirname -- "$0")"
 ARCH=\${1:-native}
+ARCH_OK=yes
 case $ARCH in
-  native | sm_[0-9]*) ;;
-  *) echo "build.sh: $ARCH is no architecture; give it as sm_90" >&2; exit 2 ;;
+  native) ;;
+  *[!a-z0-9_]*) ARCH_OK=no ;;
+  sm_[0-9]*) ;;
+  *) ARCH_OK=no ;;
 esac
+if [ "$ARCH_OK" = no ]; then
+  echo "build.sh: $ARCH is no architecture; give it as sm_90" >&2
+  exit 2
+fi
 NVCC=\${NVCC:-nvcc}
 if ! command -v "$NVCC" >/dev/null 2>&1; then
   if [ -x /usr/local/cuda/bin/nvcc ]; then NVCC=/usr/local/cuda/bin/nvcc

@@ -12,7 +12,10 @@ import { versionArgs } from './build-script.ts';
 import { cell, code, estimate, number, paragraph, ratio, table, time } from './markdown.ts';
 
 /** What the raw job result says beyond the evaluation. */
-export type Measured = Pick<TimeResult, 'timerStepNs' | 'peaks' | 'clocks'>;
+export type Measured = Pick<TimeResult, 'timerStepNs' | 'peaks' | 'clocks'> & {
+  /** ISO time at which the job began where it ran. */
+  readonly startedAt: string;
+};
 
 export interface ReportInput {
   readonly task: LoadedTask;
@@ -248,15 +251,25 @@ function missing(input: ReportInput): string[] {
   return list;
 }
 
+/** Which run it is of, and when and by what it was measured. */
+function originLines({ programVersion, run, kind, at, measured }: ReportInput): string[] {
+  const replayed = kind === 'replay' || kind === 'demo';
+  const when = measured ? `The measuring job began ${measured.startedAt}.` : 'When it was measured is not known.';
+  const first = replayed
+    ? `Run ${run} of ${at} replays a recording made with CUDAMaster ${programVersion}: the figures are the recorded ones.`
+    : `Measured by CUDAMaster ${programVersion}, run ${run} (${kind}) of ${at}.`;
+  return [`${first} ${when}`];
+}
+
 /** `report.md`: what was measured, how, where, and what was not. Holds no host name, no path, no key. Pure. */
 export function reportText(input: ReportInput): string {
-  const { task, dtype, run, position, evaluation } = input;
+  const { task, dtype, position, evaluation } = input;
   const what = position === 'origin' ? 'origin' : `version ${position}`;
   const flags = versionArgs(position === 'origin' ? [] : input.compileArgs);
   const lines = [
     `# ${task.task.title} (${task.task.id}, ${dtype}): ${what}`,
     '',
-    `Measured by CUDAMaster ${input.programVersion}, run ${run} (${input.kind}) of ${input.at}.`,
+    ...originLines(input),
     ...(input.scheme === '' ? [] : ['', `Scheme: ${paragraph(input.scheme)}`]),
     ...(input.taskChanged
       ? [

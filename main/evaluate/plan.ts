@@ -17,6 +17,7 @@ import {
 } from '../contract/index.ts';
 import { shimSource, type Variant, versionScript } from '../jobs/session/shim.ts';
 import { KEEP_LAUNCHES, MAX_LAUNCHES, profileStages, verdictMetricIds } from '../profile/collect.ts';
+import { rooflineIds } from '../profile/roofline.ts';
 import { buildIds, harnessFiles, harnessSteps, libraryStep, made } from './builds.ts';
 import { defaults } from './defaults.ts';
 import { linkArguments } from './libraries.ts';
@@ -224,12 +225,17 @@ function profileStep(input: EvaluationInput, arm: Arm, needs: string[]): Session
     ...programs,
     arm,
     problem: problems[profiledProblem(problems, weights)] as Problem,
-    metrics: verdictMetricIds(),
     sections: [],
-    source: true,
     maxLaunches: MAX_LAUNCHES,
     keepLaunches: KEEP_LAUNCHES,
-    ...(input.profile === 'full' ? { set: 'full' } : { stages: profileStages() }),
+    // Suites want class and roofline of every kernel from one start of ncu each; an optimization wants the evidence too.
+    ...(input.only === 'profile'
+      ? { metrics: [...new Set([...verdictMetricIds(), ...rooflineIds()])], source: false }
+      : {
+          metrics: verdictMetricIds(),
+          source: true,
+          ...(input.profile === 'full' ? { set: 'full' } : { stages: profileStages() }),
+        }),
   });
 }
 

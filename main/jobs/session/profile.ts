@@ -133,11 +133,14 @@ async function atOnce(plan: ProfilePlan, scope: Scope, tool: Ncu, out: ProfileRe
   scope.ctx.progress(`profile ${plan.problem.id}`);
   // A set brings the metrics itself; the plan's then only name the columns that every launch keeps.
   const asked = set === undefined ? metrics : [];
-  const what: Collection = { metrics: asked, sections, set, source, launch: null, maxLaunches, printed: false };
+  // Without a source page ncu can print the figures itself, which spares the process that would read its report.
+  const printed = !source && set === undefined && plan.keepLaunches !== undefined;
+  const what: Collection = { metrics: asked, sections, set, source, launch: null, maxLaunches, printed };
   const got = await patiently(tool, scope, what);
   if (!told(got, out)) return;
   if (set === undefined) {
-    out.rawCsv = got.raw;
+    if (printed) keepLaunches(plan, got.table, byTime(got.table, ['gpu__time_duration.sum']) ?? [0], out);
+    else out.rawCsv = got.raw;
     out.sourceCsv = got.source;
     return;
   }

@@ -2,6 +2,7 @@ import {
   type Dtype,
   type Evaluation,
   type GpuInfo,
+  type MetricValue,
   type Profile,
   type ProfileMode,
   sizeText,
@@ -117,6 +118,14 @@ export function buildText(evaluation: Evaluation): string {
   return `Compiler: ${say(b.registers, ' registers per thread')}, spills ${say(b.spillBytes, ' bytes')}, static shared memory ${say(b.sharedBytes, ' bytes')}.`;
 }
 
+/** Launches listed; a wrapper may have hundreds, and the ones with most time come first in what is kept. */
+const LISTED = 12;
+/** Source lines shown, hottest first. */
+const HOT_LINES = 5;
+
+const valueText = (value: MetricValue): string =>
+  value.available ? `${Number(value.value.toPrecision(6))} ${value.unit}`.trim() : `not available (${value.reason})`;
+
 /** The profile as the Planner sees it. Missing metrics stay "not available", with the reason. */
 export function profileText(profile: Profile | null, mode: ProfileMode): string {
   if (mode === 'none') return 'This run works without a profile: reason from the source and the times.';
@@ -129,18 +138,78 @@ export function profileText(profile: Profile | null, mode: ProfileMode): string 
     const what = v.bottleneck === null ? 'not decided' : `${v.bottleneck} bound`;
     lines.push(`Bottleneck: ${what}${v.launchBound ? ', launch bound (grid below one wave)' : ''}. ${v.why}`);
   }
-  for (const l of profile.launches)
-    lines.push(
-      `Launch ${l.index}: ${l.kernel}, grid ${l.grid.join('x')}, block ${l.block.join('x')}${l.index === v?.launch ? ' (most time)' : ''}`,
-    );
-  // In `full` mode the profile carries every metric here, in `filtered` those of its bottleneck.
-  for (const m of profile.filtered) {
-    const value = m.value.available
-      ? `${Number(m.value.value.toPrecision(6))} ${m.value.unit}`.trim()
-      : `not available (${m.value.reason})`;
-    lines.push(`- ${m.label}: ${value}. ${m.meaning}`);
-  }
+  lines.push(...launchLines(profile));
+  // In `full` mode the profile carries every metric of Table 2 here, in `filtered` those of its bottleneck.
+  for (const m of profile.filtered) lines.push(`- ${m.label}: ${valueText(m.value)}. ${m.meaning}`);
+  lines.push(...rooflineLines(profile), ...findingLines(profile), ...hotLines(profile));
+  if (mode === 'full') lines.push(...metricLines(profile));
   return lines.join('\n');
+}
+
+function launchLines({ launches, launchCount, verdict }: Profile): string[] {
+  const hot = launches.filter((l) => l.index === verdict?.launch);
+  const shown = launches.length <= LISTED ? launches : [...hot, ...launches.filter((l) => !hot.includes(l))];
+  const lines = shown
+    .slice(0, LISTED)
+    .map(
+      (l) =>
+        `Launch ${l.index}: ${l.kernel}, grid ${l.grid.join('x')}, block ${l.block.join('x')}${l.index === verdict?.launch ? ' (most time)' : ''}`,
+    );
+  const more = (launchCount ?? launches.length) - lines.length;
+  return more > 0 ? [...lines, `(and ${more} more launches)`] : lines;
+}
+
+/** Where the launch stands under the measured roofs; pipes without a measured peak are left out. */
+const rooflineLines = ({ roofline }: Profile): string[] =>
+  (roofline?.points ?? []).flatMap(({ label, intensity, ofCeiling, under }) =>
+    intensity.available && ofCeiling.available && under !== null
+      ? [
+          `- Roofline: ${label} at ${Number(intensity.value.toPrecision(3))} flop/byte reaches ${ofCeiling.value.toFixed(1)} % of the measured ${under === 'bandwidth' ? 'memory bandwidth' : 'arithmetic'} roof.`,
+        ]
+      : [],
+  );
+
+function findingLines({ findings = [] }: Profile): string[] {
+  const found = findings.filter(({ state }) => state === 'found');
+  if (found.length === 0) return [];
+  return ['Found by rules on the counters:', ...found.map(({ label, sentence }) => `- ${label}: ${sentence}`)];
+}
+
+const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+
+/** The hottest source lines with what they mostly wait for; each kind of waiting is explained once. */
+function hotLines({ heatmap }: Profile): string[] {
+  const map = heatmap?.lines;
+  if (map === undefined || !map.available) return [];
+  const rows = map.rows.slice(0, HOT_LINES);
+  const told = new Map<string, string>();
+  const lines = rows.map(({ line, text, share, plusMinus, dominant }) => {
+    if (dominant !== null) told.set(dominant.label, dominant.meaning);
+    const waits = dominant === null ? '' : `, mostly ${dominant.label} (${percent(dominant.share)})`;
+    return `- line ${line}: ${percent(share)} ± ${percent(plusMinus)}${waits}: \`${code(text)}\``;
+  });
+  return [
+    `Hottest source lines, by ${map.total} samples of where warps stood:`,
+    ...lines,
+    ...[...told].map(([label, meaning]) => `- ${label} means: ${meaning}`),
+  ];
+}
+
+/** One line of code: no line breaks or control characters, no end of a code span. */
+const code = (text: string): string =>
+  text
+    .replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, ' ')
+    .replaceAll('`', "'")
+    .trim()
+    .slice(0, 160);
+
+/** Everything ncu gave of the launch with most time, by metric id. */
+function metricLines({ launches, verdict, filtered }: Profile): string[] {
+  const launch = launches.find((l) => l.index === verdict?.launch) ?? launches[0];
+  if (launch === undefined) return [];
+  const said = new Set(filtered.map(({ id }) => id));
+  const rest = Object.entries(launch.metrics).filter(([id, value]) => value.available && !said.has(id));
+  return [`All other metrics of launch ${launch.index}:`, ...rest.map(([id, value]) => `${id} ${valueText(value)}`)];
 }
 
 /** Numbers of the GPU for prompts; null when no GPU has been seen yet. */

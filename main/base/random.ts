@@ -19,32 +19,38 @@ export const deriveSeed = (root: string, ...labels: (string | number)[]): string
 /** A root for a part (a session, a step): 64 hex digits. */
 export const deriveRoot = (root: string, ...labels: (string | number)[]): string => derive(root, ['root', ...labels]);
 
-const rotl = (x: number, k: number): number => ((x << k) | (x >>> (32 - k))) >>> 0;
+const rotl = (x: number, k: number): number => (x << k) | (x >>> (32 - k));
 
 /**
  * Deterministic generator for drawing sizes, positions and bootstrap samples: xoshiro128** (Blackman and Vigna, 2018), state from SHA-256 of the seed.
  * Same seed, same stream, on every platform.
  */
 export class Prng {
-  private readonly s: Uint32Array;
+  // Four plain 32-bit integers: drawing is the inner loop of every bootstrap.
+  private a: number;
+  private b: number;
+  private c: number;
+  private d: number;
 
   constructor(seedHex: string) {
     const state = createHash('sha256').update(`prng:${seedHex}`).digest();
-    this.s = new Uint32Array([0, 4, 8, 12].map((at) => state.readUInt32LE(at)));
-    if (this.s.every((word) => word === 0)) this.s[0] = 1; // the one state that the generator never leaves
+    this.a = state.readInt32LE(0);
+    this.b = state.readInt32LE(4);
+    this.c = state.readInt32LE(8);
+    this.d = state.readInt32LE(12);
+    if ((this.a | this.b | this.c | this.d) === 0) this.a = 1; // the one state that the generator never leaves
   }
 
   /** 32 uniform bits, 0 … 2³²−1. */
   u32(): number {
-    const s = this.s as unknown as [number, number, number, number];
-    const result = Math.imul(rotl(Math.imul(s[1], 5) >>> 0, 7), 9) >>> 0;
-    const t = (s[1] << 9) >>> 0;
-    s[2] ^= s[0];
-    s[3] ^= s[1];
-    s[1] ^= s[2];
-    s[0] ^= s[3];
-    s[2] ^= t;
-    s[3] = rotl(s[3], 11);
+    const { b } = this;
+    const result = Math.imul(rotl(Math.imul(b, 5), 7), 9) >>> 0;
+    this.c ^= this.a;
+    this.d ^= b;
+    this.b = b ^ this.c;
+    this.a ^= this.d;
+    this.c ^= b << 9;
+    this.d = rotl(this.d, 11);
     return result;
   }
 

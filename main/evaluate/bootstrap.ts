@@ -154,8 +154,10 @@ export function bootstrap(
         width,
       );
     statistic(view, value);
-    for (let s = 0; s < length; s++)
-      squares[s] = (squares[s] as number) + ((value[s] as number) - (point[s] as number)) ** 2;
+    for (let s = 0; s < length; s++) {
+      const off = (value[s] as number) - (point[s] as number);
+      squares[s] = (squares[s] as number) + off * off;
+    }
   }
   const processes = Math.min(...table.problems.map((cells) => cells.length));
   return { point, se: squares.map((sum) => Math.sqrt(sum / resamples)), df: processes - 1 + priorDf, processes };

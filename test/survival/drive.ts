@@ -6,9 +6,13 @@ import { type Drive, driveLoop } from '../../main/app/drive.ts';
 import { reportOf, writeSources } from '../../main/app/report.ts';
 import { setResourceRoot } from '../../main/base/paths.ts';
 import type { ChatProvider, Executor, Recording } from '../../main/contract/index.ts';
+import { defaults } from '../../main/evaluate/defaults.ts';
 import { RecordingExecutor } from '../../main/jobs/recording.ts';
 import { recordingProvider } from '../../main/llm/index.ts';
 import { parseRecording, Store } from '../../main/store/index.ts';
+
+// How finely intervals are resampled is not what is tested here, and would be most of the time.
+Object.assign(defaults.accept, { resamples: 200 });
 
 /** Every start of an external action is noted here at once: it outlives a kill -9. One position a line. */
 export const executedFile = (folder: string): string => join(folder, 'executed.txt');

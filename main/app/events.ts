@@ -1,5 +1,13 @@
 import type { BenchProgress } from '../bench/drive.ts';
-import type { AppError, Evaluation, RunStatus, RunSummary, TransientEvent, Waiting } from '../contract/index.ts';
+import type {
+  AppError,
+  Evaluation,
+  RemoteDisclosure,
+  RunStatus,
+  RunSummary,
+  TransientEvent,
+  Waiting,
+} from '../contract/index.ts';
 import type { RunState } from '../optimizer/index.ts';
 import type { RunKind, Store, StoredEvent } from '../store/index.ts';
 
@@ -22,18 +30,20 @@ export type AppEvent =
 
 export interface ServiceContext {
   emit(event: AppEvent): void;
+  /** Asked before each step: true = stop here, resumable. */
+  readonly shouldPause?: () => boolean;
+  /** A history that is open already: used, and left open. */
+  readonly store?: Store;
   /** Cancels now: process trees are killed, the state is saved. */
   readonly signal?: AbortSignal;
+  /** Asks the person at the terminal whether prompts may go to a remote host; absent: nobody can be asked. */
+  confirm?(place: RemoteDisclosure): Promise<boolean>;
 }
 
 /** How a run stands: the answer of optimize, resume, replay, demo and show. */
 export interface RunReport {
   readonly id: string;
   readonly kind: RunKind;
-  /** Asked before each step: true = stop here, resumable. */
-  readonly shouldPause?: () => boolean;
-  /** A history that is open already: used, and left open. */
-  readonly store?: Store;
   readonly status: RunStatus;
   readonly summary: RunSummary;
   readonly state: RunState;

@@ -1,16 +1,39 @@
 import { attempt } from '../base/fault.ts';
 import { cacheDir, configDir, dataDir, setResourceRoot } from '../base/paths.ts';
 import { isSecretName, registerSecret } from '../base/redact.ts';
-import type { AppError, Check, DoctorReport, Result, VersionRow } from '../contract/index.ts';
+import type {
+  AppError,
+  Check,
+  DoctorReport,
+  ModelState,
+  ProviderState,
+  Result,
+  Spend,
+  VersionRow,
+} from '../contract/index.ts';
 import { listTasks } from '../evaluate/task/index.ts';
-import { type BenchAnswer, type BenchParams, beginBench, resumeBench } from './bench.ts';
 import { Store, type VersionEdit } from '../store/index.ts';
 import { doctor } from '../toolchain/index.ts';
+import { type BenchAnswer, type BenchParams, beginBench, resumeBench } from './bench.ts';
 import { type AppContext, settingsOf } from './context.ts';
 import type { EvaluationReport, RunReport, ServiceContext } from './events.ts';
 import { type ExportParams, type ExportReport, exportVersion } from './export.ts';
 import { listRuns, type RunLine, recordRun, showRun } from './history.ts';
 import { type OpenPlace, openPlace } from './machine.ts';
+import {
+  type ConsentAnswer,
+  changeConsent,
+  changeEndpoint,
+  type EndpointParams,
+  modelList,
+  type PriceAnswer,
+  type PriceParams,
+  priceList,
+  providerList,
+  removePrice,
+  setPrice,
+} from './models.ts';
+import type { ProviderRequest } from './providers.ts';
 import { playDemo, type ReplayParams, replayRecording } from './replay.ts';
 import {
   type EvaluateParams,
@@ -20,18 +43,20 @@ import {
   type ResumeParams,
   resumeRun,
 } from './run.ts';
+import { readSpend } from './spend.ts';
 import { programVersion } from './version.ts';
 import { editHistory, type HistoryParams, listHistory } from './versions.ts';
 import { workBundles } from './worker.ts';
 
 export type { AttemptState, RoundState, RunState, UsageState } from '../optimizer/index.ts';
 export type { StoredEvent } from '../store/index.ts';
+export type { BenchAnswer, BenchParams } from './bench.ts';
 export type { AppEvent, EvaluationReport, RunReport, ServiceContext } from './events.ts';
 export type { ExportParams, ExportReport } from './export.ts';
 export type { RunLine } from './history.ts';
-export type { BenchAnswer, BenchParams } from './bench.ts';
 export type { OpenPlace, Place, RunPlace } from './machine.ts';
-export { providerNames } from './providers.ts';
+export type { ConsentAnswer, EndpointParams, PriceAnswer, PriceParams } from './models.ts';
+export { type ProviderRequest, providerNames } from './providers.ts';
 export type { EvaluateParams, OptimizeParams, ResumeParams } from './run.ts';
 export { type HistoryParams, historySorts } from './versions.ts';
 
@@ -73,6 +98,16 @@ export interface App {
   demo: Service<Record<string, never>, RunReport>;
   bench: Service<BenchParams, BenchAnswer>;
   resumeBench: Service<{ bench: string; results?: string }, BenchAnswer>;
+  providers: Service<Record<string, never>, readonly ProviderState[]>;
+  models: Service<ProviderRequest & { provider: string; localOnly?: boolean }, readonly ModelState[]>;
+  /** Enters or removes a provider of the user's own. */
+  endpoint: Service<EndpointParams, readonly ProviderState[]>;
+  /** Lists, gives or takes back the consent that prompts go to a remote host. */
+  consent: Service<{ give?: string; revoke?: string }, ConsentAnswer>;
+  prices: Service<Record<string, never>, PriceAnswer>;
+  setPrice: Service<PriceParams, PriceAnswer>;
+  removePrice: Service<{ model: string; address?: string }, PriceAnswer>;
+  spend: Service<Record<string, never>, Spend>;
   /** Arguments as of dist/worker.js; gives back the exit code. */
   worker(args: readonly string[], io: Parameters<typeof workBundles>[1]): Promise<number>;
 }
@@ -113,6 +148,14 @@ export function createApp(options: AppOptions): App {
     demo: (_params, ctx) => attempt(() => playDemo(app, ctx)),
     bench: (params, ctx) => attempt(() => beginBench(app, params, ctx)),
     resumeBench: (params, ctx) => attempt(() => resumeBench(app, params, ctx)),
+    providers: () => attempt(() => providerList(app)),
+    models: (params, ctx) => attempt(() => modelList(app, params, ctx)),
+    endpoint: (params) => attempt(() => changeEndpoint(app, params)),
+    consent: (params) => attempt(() => changeConsent(params)),
+    prices: () => attempt(priceList),
+    setPrice: (params) => attempt(() => setPrice(params)),
+    removePrice: (params) => attempt(() => removePrice(params)),
+    spend: (_params, ctx) => attempt(() => readSpend(ctx)),
   };
 }
 

@@ -1,31 +1,41 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { configDir } from '../base/paths.ts';
-import { AppFailure, type ChatProvider, err, unwrap } from '../contract/index.ts';
 import {
+  type AgentName,
+  AppFailure,
+  agentNames,
+  type ChatProvider,
+  type Effort,
+  err,
+  type ModelState,
+  type ProviderPreset,
+  type ProviderState,
+  unwrap,
+} from '../contract/index.ts';
+import {
+  adaptationFile,
   checkAddress,
   costOf,
+  findPreset,
   isLoopback,
   keyReferenceSchema,
+  listModels,
   loadPrices,
   manualProvider,
   openAiProvider,
+  presets,
   probeContext,
   readKey,
+  routeByAgent,
 } from '../llm/index.ts';
+import { disclosureText } from './consent.ts';
+import type { Settings } from './settings.ts';
 
-/** Endpoints by name: address, and the variable in which their key usually is (null: none needed). */
-const presets: Record<string, { baseUrl: string; keyEnv: string | null }> = {
-  openai: { baseUrl: 'https://api.openai.com/v1', keyEnv: 'OPENAI_API_KEY' },
-  deepseek: { baseUrl: 'https://api.deepseek.com/v1', keyEnv: 'DEEPSEEK_API_KEY' },
-  openrouter: { baseUrl: 'https://openrouter.ai/api/v1', keyEnv: 'OPENROUTER_API_KEY' },
-  ollama: { baseUrl: 'http://127.0.0.1:11434/v1', keyEnv: null },
-  vllm: { baseUrl: 'http://127.0.0.1:8000/v1', keyEnv: null },
-  'llama.cpp': { baseUrl: 'http://127.0.0.1:8080/v1', keyEnv: null },
-};
-export const providerNames: readonly string[] = ['manual', ...Object.keys(presets), 'compatible'];
+/** Names of the program's own providers; the user may have more (settings, `endpoints`). */
+export const providerNames: readonly string[] = presets.map((p) => p.name);
 
-/** Where a run's answers come from, as it is kept with the run: references, no key. */
+/** Where answers come from, as it is kept with a run: references, no key. */
 export const providerChoiceSchema = z.object({
   name: z.string(),
   model: z.string(),
@@ -35,101 +45,262 @@ export const providerChoiceSchema = z.object({
 });
 export type ProviderChoice = z.infer<typeof providerChoiceSchema>;
 
+/** The run's choice, and those of agents that ask elsewhere. */
+export interface ProviderChoices {
+  readonly main: ProviderChoice;
+  readonly agents: Readonly<Partial<Record<AgentName, ProviderChoice>>>;
+}
+export const agentChoicesSchema = z.partialRecord(z.enum(agentNames), providerChoiceSchema);
+
 export interface ProviderRequest {
-  readonly provider: string;
+  readonly provider?: string;
   readonly model?: string;
   readonly baseUrl?: string;
   readonly keyEnv?: string;
-  readonly localOnly: boolean;
 }
 
-/** Completes what the user asked for. Throws AppFailure `usage`, `provider.local-only`. */
-export function chooseProvider(request: ProviderRequest): ProviderChoice {
-  const { provider, localOnly } = request;
-  if (provider === 'manual')
-    return { name: 'manual', model: request.model ?? 'manual', baseUrl: null, keyEnv: null, localOnly };
-  const preset = presets[provider];
-  if (!preset && provider !== 'compatible')
-    throw new AppFailure(
-      err('usage', `There is no provider "${provider}".`, { remedy: `Known: ${providerNames.join(', ')}.` }).error,
-    );
-  const baseUrl = request.baseUrl ?? preset?.baseUrl;
-  if (!baseUrl)
-    throw new AppFailure(
-      err('usage', 'A compatible server needs its address.', { remedy: 'Add --base-url http://HOST:PORT/v1.' }).error,
-    );
-  if (!request.model)
-    throw new AppFailure(
-      err('usage', `Provider ${provider} needs the name of a model.`, { remedy: 'Add --model NAME.' }).error,
-    );
+const usage = (message: string, remedy?: string): AppFailure => new AppFailure(err('usage', message, { remedy }).error);
+
+function presetOf(name: string, own: readonly ProviderPreset[]): ProviderPreset {
+  const preset = findPreset(name, own);
+  if (preset) return preset;
+  const known = [...own, ...presets].map((p) => p.name).join(', ');
+  throw usage(`There is no provider "${name}".`, `Known: ${known}.`);
+}
+
+/** Address and key's variable of a request, from what was given and its preset. Throws AppFailure `usage`, `provider.local-only`. */
+function endpointOf(
+  request: ProviderRequest & { provider: string },
+  settings: Pick<Settings, 'endpoints'>,
+  localOnly: boolean,
+): { name: string; baseUrl: string | null; keyEnv: string | null } {
+  const preset = presetOf(request.provider, settings.endpoints);
+  const { name } = preset;
+  if (preset.place === 'person') return { name, baseUrl: null, keyEnv: null };
+  const baseUrl = request.baseUrl ?? preset.baseUrl;
+  if (!baseUrl) throw usage('A compatible server needs its address.', 'Add --base-url http://HOST:PORT/v1.');
   unwrap(checkAddress(baseUrl, localOnly));
   if (request.keyEnv !== undefined && !keyReferenceSchema.safeParse({ env: request.keyEnv }).success)
     // The value is not repeated: it may be the key itself.
-    throw new AppFailure(
-      err('usage', 'The name of an environment variable is needed, not a key.', {
-        remedy: 'For example --key-env OPENAI_API_KEY.',
-      }).error,
-    );
+    throw usage('The name of an environment variable is needed, not a key.', 'For example --key-env OPENAI_API_KEY.');
   // Another address than the preset's gets no key unasked: it would go to a stranger.
-  const keyEnv = request.keyEnv ?? (request.baseUrl === undefined ? (preset?.keyEnv ?? null) : null);
-  return { name: provider, model: request.model, baseUrl, keyEnv, localOnly };
+  const keyEnv = request.keyEnv ?? (request.baseUrl === undefined ? preset.keyEnv : null);
+  return { name, baseUrl, keyEnv };
 }
 
-/** Address of a machine other than this one; null = nothing leaves this machine. */
-export function remoteHost(choice: ProviderChoice): string | null {
+/** Completes what the user asked for. Throws AppFailure `usage`, `provider.local-only`. */
+export function chooseProvider(
+  request: ProviderRequest & { provider: string },
+  settings: Pick<Settings, 'endpoints'>,
+  localOnly: boolean,
+): ProviderChoice {
+  const endpoint = endpointOf(request, settings, localOnly);
+  if (endpoint.baseUrl === null) return { ...endpoint, model: request.model ?? 'manual', localOnly };
+  if (!request.model)
+    throw usage(
+      `Provider ${endpoint.name} needs the name of a model.`,
+      `Add --model NAME; \`cudamaster models --provider ${endpoint.name}\` lists them.`,
+    );
+  const choice = { ...endpoint, model: request.model, localOnly };
+  return staying(choice);
+}
+
+/** Throws AppFailure `provider.local-only` for a choice that is to stay on this machine and leads elsewhere. */
+function staying(choice: ProviderChoice): ProviderChoice {
+  const host = remoteHost(choice);
+  if (!choice.localOnly || host === null) return choice;
+  throw new AppFailure(
+    err('provider.local-only', `"Local only" is on, and ${choice.model} runs at ${host}: nothing was sent.`, {
+      remedy: 'Use a model on this machine, or switch "local only" off.',
+    }).error,
+  );
+}
+
+/** Choices made earlier, under a "local only" that may have been switched on since. Throws AppFailure `provider.local-only`. */
+export function confined({ main, agents }: ProviderChoices, localOnly: boolean): ProviderChoices {
+  const bound = (choice: ProviderChoice) => staying({ ...choice, localOnly: choice.localOnly || localOnly });
+  const own = Object.entries(agents).flatMap(([agent, choice]) => (choice ? [[agent, bound(choice)] as const] : []));
+  return { main: bound(main), agents: Object.fromEntries(own) };
+}
+
+/** The run's provider and those of single agents, which may differ in model, provider, address or key. */
+export function chooseProviders(
+  request: ProviderRequest & {
+    provider: string;
+    agents?: Readonly<Partial<Record<AgentName, ProviderRequest | undefined>>>;
+  },
+  settings: Pick<Settings, 'endpoints'>,
+  localOnly: boolean,
+): ProviderChoices {
+  const main = chooseProvider(request, settings, localOnly);
+  const agents: Partial<Record<AgentName, ProviderChoice>> = {};
+  for (const agent of agentNames) {
+    const own = request.agents?.[agent];
+    if (own === undefined) continue;
+    // Only the model differs: the run's address and key serve.
+    const elsewhere = own.provider !== undefined && own.provider !== request.provider;
+    const whole = elsewhere ? { ...own, provider: own.provider ?? '' } : { ...request, ...defined(own) };
+    agents[agent] = chooseProvider(whole, settings, localOnly);
+  }
+  return { main, agents };
+}
+
+const defined = <T extends object>(o: T): Partial<T> =>
+  Object.fromEntries(Object.entries(o).filter(([, v]) => v !== undefined)) as Partial<T>;
+
+export const allChoices = (choices: ProviderChoices): ProviderChoice[] => [
+  choices.main,
+  ...Object.values(choices.agents).filter((c) => c !== undefined),
+];
+
+/** Ollama passes models of this name on to its maker's servers. */
+const ollamaCloud = /(^|[-:])cloud$/;
+
+/** Host other than this machine to which a choice sends prompts; null = nothing leaves this machine. */
+export function remoteHost(choice: Pick<ProviderChoice, 'name' | 'model' | 'baseUrl'>): string | null {
   if (choice.baseUrl === null) return null;
   const { hostname, host } = new URL(choice.baseUrl);
-  return isLoopback(hostname) ? null : host;
+  if (!isLoopback(hostname)) return host;
+  return choice.name === 'ollama' && ollamaCloud.test(choice.model) ? 'ollama.com' : null;
 }
 
-/** What goes to a remote endpoint, told before the first request. */
-export const disclosure = (host: string, choice: ProviderChoice): string =>
-  `Prompts go to ${host} (model ${choice.model}): the task's description, the kernel's source, profiler figures, compiler and test ` +
-  'messages, your notes, GPU model and toolkit version. Not sent: file paths outside the job, environment, other files, keys of others.';
-
-const key = (choice: ProviderChoice, env: NodeJS.ProcessEnv) => () =>
+const keyOf = (choice: Pick<ProviderChoice, 'keyEnv'>, env: NodeJS.ProcessEnv) => () =>
   readKey(choice.keyEnv === null ? { none: true } : { env: choice.keyEnv }, env);
 
-const pricesFile = (): string => join(configDir(), 'prices.json');
+export const pricesFile = (): string => join(configDir(), 'prices.json');
+const adaptationsFile = (): string => join(configDir(), 'adaptations.json');
 
 /** A limit on money that nothing could ever reach is refused. Throws AppFailure `usage`; `format.*`, `input.file` of the price table. */
-export async function checkMoneyLimit(choice: ProviderChoice, maxUsd: number | null): Promise<void> {
+export async function checkMoneyLimit(choices: ProviderChoices, maxUsd: number | null): Promise<void> {
   if (maxUsd === null) return;
   const refuse = (why: string, remedy: string): never => {
-    throw new AppFailure(err('usage', `--max-usd cannot be kept: ${why}`, { remedy }).error);
+    throw usage(`--max-usd cannot be kept: ${why}`, remedy);
   };
-  if (choice.baseUrl === null) return refuse('what a person brings has no known price.', 'Leave it out.');
   const prices = unwrap(await loadPrices(pricesFile()));
-  const { hostname } = new URL(choice.baseUrl);
-  if (costOf(prices, hostname, choice.model, { promptTokens: 0, completionTokens: 0 }) === null)
-    refuse(
-      `the price of ${choice.model} at ${hostname} is not known.`,
-      `Enter it in ${pricesFile()} (README, "Prices"), or limit --max-tokens.`,
-    );
+  for (const { baseUrl, model } of allChoices(choices)) {
+    if (baseUrl === null) return refuse('what a person brings has no known price.', 'Leave it out.');
+    const { hostname } = new URL(baseUrl);
+    if (costOf(prices, hostname, model, { promptTokens: 0, completionTokens: 0 }) === null)
+      refuse(
+        `the price of ${model} at ${hostname} is not known.`,
+        `Enter it: \`cudamaster prices set ${model} --input … --output … --source …\` (${pricesFile()}), or limit --max-tokens.`,
+      );
+  }
 }
 
 /** `dir`: the run's folder for prompts and answers of the manual provider. */
-export async function makeProvider(
+async function makeOne(
   choice: ProviderChoice,
-  parts: { dir: string; env: NodeJS.ProcessEnv },
+  parts: { dir: string; env: NodeJS.ProcessEnv; effort?: Effort },
 ): Promise<ChatProvider> {
   if (choice.baseUrl === null) return manualProvider({ dir: parts.dir });
-  const prices = unwrap(await loadPrices(pricesFile()));
   return openAiProvider({
     baseUrl: choice.baseUrl,
     model: choice.model,
-    key: key(choice, parts.env),
+    key: keyOf(choice, parts.env),
     localOnly: choice.localOnly,
-    prices,
+    prices: unwrap(await loadPrices(pricesFile())),
+    memory: await adaptationFile(adaptationsFile()),
+    ...(parts.effort === undefined ? {} : { effort: parts.effort }),
   });
 }
 
-/** Fails early when the key is missing; asks the server for its context length. null = it does not say. */
-export async function checkProvider(choice: ProviderChoice, env: NodeJS.ProcessEnv): Promise<number | null> {
-  if (choice.baseUrl === null) return null;
-  const value = unwrap(key(choice, env)());
-  return probeContext({ baseUrl: choice.baseUrl, model: choice.model, localOnly: choice.localOnly, key: value });
+/** The run's provider; agents with a choice of their own are asked there. */
+export async function makeProvider(
+  choices: ProviderChoices,
+  parts: { dir: string; env: NodeJS.ProcessEnv; effort?: Effort },
+): Promise<ChatProvider> {
+  const agents: Partial<Record<AgentName, ChatProvider>> = {};
+  for (const agent of agentNames) {
+    const own = choices.agents[agent];
+    if (own !== undefined) agents[agent] = await makeOne(own, parts);
+  }
+  return routeByAgent(await makeOne(choices.main, parts), agents);
+}
+
+/** Fails early when a key is missing. Throws AppFailure `provider.auth`. */
+export function checkKeys(choices: ProviderChoices, env: NodeJS.ProcessEnv): void {
+  for (const choice of allChoices(choices)) if (choice.baseUrl !== null) unwrap(keyOf(choice, env)());
+}
+
+/** Prompts are planned for this length where a server does not tell its own, tokens. */
+const cautiousContext = 32_768;
+
+/**
+ * Asks the servers for their context lengths. The shortest counts, since prompts are planned once for all agents; null = none of them
+ * says.
+ */
+export async function askContext(choices: ProviderChoices, env: NodeJS.ProcessEnv): Promise<number | null> {
+  const said: (number | null)[] = [];
+  for (const choice of allChoices(choices)) {
+    if (choice.baseUrl === null) continue;
+    const { baseUrl, model, localOnly } = choice;
+    said.push(await probeContext({ baseUrl, model, localOnly, key: unwrap(keyOf(choice, env)()) }));
+  }
+  const known = said.filter((n) => n !== null);
+  if (known.length === 0) return null;
+  return Math.min(...known, ...(known.length < said.length ? [cautiousContext] : []));
 }
 
 /** May an unanswered request have cost money? A server on this machine may be the door to a paid one. */
-export const isPaid = (choice: ProviderChoice | null): boolean => choice !== null && choice.baseUrl !== null;
+export const isPaid = (choices: ProviderChoices | null): boolean =>
+  choices !== null && allChoices(choices).some((c) => c.baseUrl !== null);
+
+/** How long a server on this machine may take to answer before it counts as absent, ms. */
+const detectMs = 1500;
+
+async function running(
+  preset: ProviderPreset,
+  key: string | null,
+): Promise<Pick<ProviderState, 'running' | 'models' | 'note'>> {
+  const { baseUrl } = preset;
+  if (baseUrl === null || !isLoopback(new URL(baseUrl).hostname)) return { running: null, models: null, note: null };
+  const found = await listModels({ baseUrl, localOnly: true, key }, { timeoutMs: detectMs });
+  if (found.ok) {
+    const makers = [...new Set(found.value.map((m) => m.ownedBy).filter((o) => o !== null))];
+    return {
+      running: true,
+      models: found.value.length,
+      note: makers.length === 0 ? null : `owned by ${makers.join(', ')}`,
+    };
+  }
+  if (found.error.code === 'provider.unreachable') return { running: false, models: null, note: null };
+  const something = found.error.code === 'provider.auth';
+  return { running: something, models: null, note: `something answers there: ${found.error.message}` };
+}
+
+/** Every provider as it stands here. Asks servers on this machine only; nothing goes to another. */
+export async function listProviders(settings: Settings, env: NodeJS.ProcessEnv): Promise<ProviderState[]> {
+  const own = settings.endpoints.map((p) => p.name);
+  const all = [...settings.endpoints, ...presets.filter((p) => !own.includes(p.name))];
+  return Promise.all(
+    all.map(async (preset) => {
+      const key = preset.keyEnv === null ? null : (env[preset.keyEnv]?.trim() ?? '');
+      const host = remoteHost({ ...preset, model: '' });
+      return {
+        ...preset,
+        keySet: key === null ? null : key !== '',
+        remote: host,
+        consented: host !== null && settings.knownRemotes.includes(host),
+        disclosure: host === null ? null : disclosureText(host, []),
+        blocked: settings.localOnly && host !== null,
+        ...(await running(preset, key || null)),
+        own: own.includes(preset.name),
+      };
+    }),
+  );
+}
+
+/** The models of a provider. Throws AppFailure `usage`, `provider.*`. */
+export async function modelsOf(
+  request: ProviderRequest & { provider: string; localOnly?: boolean },
+  settings: Settings,
+  env: NodeJS.ProcessEnv,
+  signal?: AbortSignal,
+): Promise<ModelState[]> {
+  const localOnly = request.localOnly === true || settings.localOnly;
+  const { name, baseUrl, keyEnv } = endpointOf(request, settings, localOnly);
+  if (baseUrl === null) throw usage(`Provider ${name} has no list of models: the answers are yours.`);
+  const prices = unwrap(await loadPrices(pricesFile()));
+  return unwrap(await listModels({ baseUrl, localOnly, key: unwrap(keyOf({ keyEnv }, env)()) }, { signal, prices }));
+}

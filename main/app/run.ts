@@ -27,9 +27,11 @@ import type { RunPlace } from './machine.ts';
 import {
   agentChoicesSchema,
   allChoices,
+  askContext,
+  checkKeys,
   checkMoneyLimit,
-  checkProviders,
   chooseProviders,
+  confined,
   isPaid,
   makeProvider,
   type ProviderChoices,
@@ -37,6 +39,7 @@ import {
   providerChoiceSchema,
   remoteHost,
 } from './providers.ts';
+import { resumeReplay } from './replay.ts';
 import { reportOf, writeSources } from './report.ts';
 import type { Settings } from './settings.ts';
 import { startVersion } from './start.ts';
@@ -175,8 +178,9 @@ const optimizeSettings = [
 export async function optimizeTask(app: AppContext, params: OptimizeParams, ctx: ServiceContext): Promise<RunReport> {
   const settings = await settingsOf();
   const parts = taskParts(app, params.task, params.dtype);
-  const choices = chooseProviders(params, settings, params.localOnly ?? settings.localOnly);
+  const choices = chooseProviders(params, settings, params.localOnly === true || settings.localOnly);
   await checkMoneyLimit(choices, params.maxUsd ?? null);
+  checkKeys(choices, app.env);
   const source = params.startFrom === undefined ? undefined : await readSource(params.startFrom, ctx);
   const { task, dtype, executor } = params;
   const given: Record<string, unknown> = Object.fromEntries(
@@ -206,7 +210,7 @@ export async function optimizeTask(app: AppContext, params: OptimizeParams, ctx:
   const place = await app.openPlace(executor, onGpu(settings, params.gpu), ctx.signal);
   // Before the first word to a remote server, the question for its context length included.
   await requireConsent(ctx, settings, remoteOf(choices, settings), params);
-  config.contextTokens ??= (await checkProviders(choices, app.env)) ?? undefined;
+  config.contextTokens ??= (await askContext(choices, app.env)) ?? undefined;
   return withStore(ctx, historyFolder(), async (store) => {
     const fresh = newRun(
       app,
@@ -311,11 +315,8 @@ export async function evaluateSource(
 export async function resumeRun(app: AppContext, params: ResumeParams, ctx: ServiceContext): Promise<RunReport> {
   return withStore(ctx, historyFolder(), async (store) => {
     const found = await store.find(params.run);
-    if (found.kind === 'demo' || found.kind === 'replay')
-      throw new AppFailure(
-        err('usage', `Run ${found.id} is a replay: there is nothing to resume.`, { remedy: 'Replay it again.' }).error,
-      );
     if (found.status === 'done') return finished(store, found.id);
+    if (found.kind === 'demo' || found.kind === 'replay') return resumeReplay(app, store, found, ctx);
     if (params.answer !== undefined) await takeAnswer(store, found, await readSource(params.answer, ctx));
     if (params.answerText !== undefined) await takeAnswer(store, found, params.answerText);
     const options = runOptionsSchema.parse(found.options);
@@ -327,12 +328,12 @@ export async function resumeRun(app: AppContext, params: ResumeParams, ctx: Serv
     );
     const config = checkedConfig({ ...found.config, ...limits });
     const parts = taskParts(app, config.task, config.dtype);
-    const choices = options.provider && { main: options.provider, agents: options.agents };
+    const choices =
+      options.provider && confined({ main: options.provider, agents: options.agents }, settings.localOnly);
     if (choices) {
       await checkMoneyLimit(choices, config.maxUsd);
-      forbidRemote(choices, settings);
+      checkKeys(choices, app.env);
       await requireConsent(ctx, settings, remoteOf(choices, settings), params);
-      await checkProviders(choices, app.env);
     }
     const place = await app.openPlace(
       config.executor === 'bundle' ? 'bundle' : 'local',
@@ -358,21 +359,6 @@ async function finished(store: Store, id: string): Promise<RunReport> {
   const report = await reportOf(store, id);
   await writeSources(report);
   return report;
-}
-
-/** "Local only" may have been switched on since the run began. Throws AppFailure `provider.local-only`. */
-function forbidRemote(choices: ProviderChoices, settings: Settings): void {
-  const host = settings.localOnly
-    ? allChoices(choices)
-        .map(remoteHost)
-        .find((h) => h !== null)
-    : undefined;
-  if (!host) return;
-  throw new AppFailure(
-    err('provider.local-only', `"Local only" is on, and this run asks ${host}: nothing was sent.`, {
-      remedy: 'Switch "local only" off to go on with this run, or start one with a model on this machine.',
-    }).error,
-  );
 }
 
 /** Puts an answer where the manual provider looks for it. */

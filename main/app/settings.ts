@@ -3,15 +3,17 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { systemCode } from '../base/fault.ts';
 import { writeFileAtomic } from '../base/files.ts';
-import { AppFailure, err, FORMAT } from '../contract/index.ts';
+import { AppFailure, err, FORMAT, providerPresetSchema } from '../contract/index.ts';
 
 /** config/settings.json. Holds references to keys, never keys. */
 export const settingsSchema = z.object({
   version: z.number().int(),
   /** Blocks every connection to another machine. */
   localOnly: z.boolean().default(false),
-  /** Remote endpoints of which the user was told what is sent there. */
+  /** Remote hosts to which the user agreed that prompts go. */
   knownRemotes: z.array(z.string()).default([]),
+  /** The user's own providers: names for addresses. */
+  endpoints: z.array(providerPresetSchema).default([]),
   /** Tools to be used instead of those found. */
   tools: z
     .object({ nvcc: z.string().optional(), ncu: z.string().optional(), gpuUuid: z.string().optional() })

@@ -1,13 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { providerNames } from '../app/index.ts';
-import { dtypes, exitCodeOf, profileModes, sizeSets } from '../contract/index.ts';
+import { type ProviderRequest, providerNames } from '../app/index.ts';
+import { type AgentName, agentNames, dtypes, efforts, exitCodeOf, profileModes, sizeSets } from '../contract/index.ts';
 import { answer, answerEvaluation, answerRun, contextOf, type Session } from './answers.ts';
 import { benchCommands } from './bench.ts';
 import { versionCommands } from './export.ts';
+import { askConsent, modelCommands } from './models.ts';
 import { doctorLines, runLines, runTable, taskTable } from './report.ts';
+import { serveCommand } from './serve.ts';
 
 const whole = (text: string): number => {
-import { serveCommand } from './serve.ts';
   const n = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(n)) throw new InvalidArgumentError('A whole number is needed.');
   return n;
@@ -38,7 +39,9 @@ export function addCommands(program: Command, open: () => Session, finish: Finis
   workCommands(program, open, finish);
   historyCommands(program, open, finish);
   versionCommands(program, open, finish);
+  serveCommand(program, open, finish);
   recordingCommands(program, open, finish);
+  modelCommands(program, open, finish);
   benchCommands(program, open, finish);
 }
 
@@ -131,6 +134,18 @@ function workCommands(program: Command, open: () => Session, finish: Finish): vo
   optimizeCommand(program, open, finish);
 }
 
+/** "MODEL" or "PROVIDER=MODEL" of each agent that was given one. */
+function agentsOf(o: Record<string, unknown>): Partial<Record<AgentName, ProviderRequest>> {
+  const agents: Partial<Record<AgentName, ProviderRequest>> = {};
+  for (const agent of agentNames) {
+    const given = o[`${agent}Model`];
+    if (typeof given !== 'string') continue;
+    const at = given.indexOf('=');
+    agents[agent] = at < 0 ? { model: given } : { provider: given.slice(0, at), model: given.slice(at + 1) };
+  }
+  return agents;
+}
+
 function optimizeCommand(program: Command, open: () => Session, finish: Finish): void {
   program
     .command('optimize <task>')
@@ -140,11 +155,19 @@ function optimizeCommand(program: Command, open: () => Session, finish: Finish):
     .option('--rounds <n>', 'rounds', whole, 3)
     .option('--debug-attempts <n>', 'repairs of an invalid candidate per round', whole, 3)
     .addOption(profileOption())
-    .addOption(new Option('--provider <name>', 'where answers come from').choices([...providerNames]).default('manual'))
+    .option('--provider <name>', `where answers come from: ${providerNames.join(', ')}, or one of your own`, 'manual')
     .option('--model <name>', 'model')
     .option('--base-url <url>', 'address of a compatible server, e.g. http://127.0.0.1:8000/v1')
     .option('--key-env <name>', 'environment variable that holds the key (its name, not the key)')
+    .option('--planner-model <model>', 'another model for the Planner; PROVIDER=MODEL asks another provider')
+    .option('--coder-model <model>', 'the same for the Coder')
+    .option('--compiler-model <model>', 'the same for the Compiler')
+    .option('--debug-model <model>', 'the same for Debug')
+    .addOption(
+      new Option('--effort <level>', 'how hard models may think, where they can be told').choices([...efforts]),
+    )
     .option('--local-only', 'refuse every connection to another machine')
+    .option('--yes-remote', 'agree that prompts go to the remote hosts of this run (kept in the settings)')
     .option('--context <tokens>', 'context length of the model', whole)
     .addOption(executorOption())
     .addOption(archOption())
@@ -156,7 +179,8 @@ function optimizeCommand(program: Command, open: () => Session, finish: Finish):
     .action(async (task, o) => {
       const s = open();
       const { context: contextTokens, sizes: sizeSet, ...rest } = o;
-      finish(answerRun(s, await s.host.services.optimize({ task, contextTokens, sizeSet, ...rest }, contextOf(s))));
+      const params = { task, contextTokens, sizeSet, ...rest, agents: agentsOf(o) };
+      finish(answerRun(s, await s.host.services.optimize(params, { ...contextOf(s), confirm: askConsent(s) })));
     });
 }
 
@@ -202,9 +226,11 @@ function historyCommands(program: Command, open: () => Session, finish: Finish):
     .option('--max-usd <amount>', 'new limit, US dollars', positive)
     .option('--max-tokens <n>', 'new limit, tokens', whole)
     .option('--max-minutes <n>', 'new limit, minutes', positive)
+    .option('--yes-remote', 'agree that prompts go to the remote hosts of this run')
     .action(async (run, o) => {
       const s = open();
-      finish(answerRun(s, await s.host.services.resume({ run, ...o }, contextOf(s))));
+      const ctx = { ...contextOf(s), confirm: askConsent(s) };
+      finish(answerRun(s, await s.host.services.resume({ run, ...o }, ctx)));
     });
 }
 

@@ -1,18 +1,25 @@
-import type { ChatRequest } from '../contract/index.ts';
+import type { ChatRequest, Effort } from '../contract/index.ts';
 
-/** What a server was found not to accept. One entry per (address, model), kept for the life of the process. */
+/** What a server was found not to accept. One entry per (address, model). */
 export interface Adaptation {
   readonly lengthField: 'max_tokens' | 'max_completion_tokens';
   /** Largest answer the model allows, tokens; null = not found out. */
   readonly lengthCap: number | null;
-  /** Left out: temperature, stream_options, the length field itself, or `system` (system text goes into the user message). */
+  /** Left out: temperature, reasoning_effort, stream_options, the length field itself, or `system` (system text goes into the user message). */
   readonly dropped: ReadonlySet<string>;
   /** Parameters that were adapted already: each at most once. */
   readonly tried: ReadonlySet<string>;
 }
 
-export type AdaptationMemory = Map<string, Adaptation>;
+/** Where it is remembered: a Map for the life of the process, or a file (memory.ts). */
+export interface AdaptationMemory {
+  get(key: string): Adaptation | undefined;
+  set(key: string, adaptation: Adaptation): unknown;
+}
 export const processMemory: AdaptationMemory = new Map();
+
+/** Key of an entry: the address without anything that could be a key, and the model. */
+export const memoryKey = (url: URL, model: string): string => `${url.origin}${url.pathname} ${model}`;
 
 /** OpenAI's own models want the new name of the length field, most compatible servers only know the old one. */
 export const firstGuess = (host: string): Adaptation => ({
@@ -34,18 +41,31 @@ function withoutSystem(messages: Body['messages']): Body['messages'] {
 }
 
 /** The JSON body of a request. `maxTokens` overrides the request's when the context leaves less room. */
-export function bodyOf(request: ChatRequest, model: string, a: Adaptation, maxTokens = request.maxTokens): Body {
+export function bodyOf(
+  request: ChatRequest,
+  model: string,
+  a: Adaptation,
+  maxTokens = request.maxTokens,
+  effort?: Effort,
+): Body {
   const messages = request.messages.map((m) => ({ role: m.role, content: m.content }));
   const body: Body = { model, messages: a.dropped.has('system') ? withoutSystem(messages) : messages, stream: true };
   if (!a.dropped.has('stream_options')) body.stream_options = { include_usage: true };
   if (!a.dropped.has(a.lengthField)) body[a.lengthField] = Math.min(maxTokens, a.lengthCap ?? maxTokens);
   if (request.temperature !== undefined && !a.dropped.has('temperature')) body.temperature = request.temperature;
+  if (effort !== undefined && !a.dropped.has('reasoning_effort')) body.reasoning_effort = effort;
   return body;
 }
 
 export interface Complaint {
   /** The parameter that the server refuses. */
-  readonly param: 'max_tokens' | 'max_completion_tokens' | 'temperature' | 'stream_options' | 'system';
+  readonly param:
+    | 'max_tokens'
+    | 'max_completion_tokens'
+    | 'temperature'
+    | 'reasoning_effort'
+    | 'stream_options'
+    | 'system';
   /** The largest length it would accept, when it says so. */
   readonly cap: number | null;
 }

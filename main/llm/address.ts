@@ -22,6 +22,10 @@ export function checkAddress(baseUrl: string, localOnly: boolean): Result<URL> {
     return err('usage', 'The address holds a user name or password.', {
       remedy: 'Give the key by reference instead, for example env:OPENAI_API_KEY.',
     });
+  if (url.search !== '' || url.hash !== '')
+    return err('usage', 'The address must end with its path, without "?" or "#".', {
+      remedy: 'A key is given by reference, for example env:OPENAI_API_KEY (--key-env OPENAI_API_KEY).',
+    });
   if (localOnly && !isLoopback(url.hostname))
     return err('provider.local-only', `"Local only" is on, and ${url.hostname} is another machine: nothing was sent.`, {
       remedy: 'Use a model on this machine, or switch "local only" off.',

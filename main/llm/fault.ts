@@ -74,7 +74,7 @@ function complaintOf(s: Said): Complaint | null {
     )
   )
     return { param: 'system', cap: null };
-  const order = ['stream_options', 'max_completion_tokens', 'max_tokens', 'temperature'] as const;
+  const order = ['stream_options', 'max_completion_tokens', 'max_tokens', 'temperature', 'reasoning_effort'] as const;
   // "Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead": the one named first is meant.
   const named = order
     .map((param) => ({ param, at: s.param === param ? -1 : s.message.search(new RegExp(`\\b${param}\\b`)) }))

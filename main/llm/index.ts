@@ -1,7 +1,21 @@
+export type { AdaptationMemory } from './adapt.ts';
 export { checkAddress, isLoopback } from './address.ts';
-export { probeContext } from './context.ts';
+export { type GuardOptions, guardLocal } from './guard.ts';
 export { type KeyReference, keyReferenceSchema, readKey } from './key.ts';
 export { giveAnswer, type ManualOptions, manualProvider, promptText } from './manual.ts';
+export { adaptationFile } from './memory.ts';
+export { listModels, type ModelEndpoint, probeContext } from './models.ts';
 export { type OpenAiOptions, openAiProvider } from './openai.ts';
-export { costOf, loadPrices, type PriceTable } from './prices.ts';
+export { findPreset, presets } from './presets.ts';
+export {
+  costOf,
+  loadPrices,
+  type Price,
+  type PriceTable,
+  priceOf,
+  withoutPrice,
+  withPrice,
+  writePrices,
+} from './prices.ts';
 export { chatRequestHash, type RecordedChat, type RecordingOptions, recordingProvider } from './recording.ts';
+export { routeByAgent } from './route.ts';

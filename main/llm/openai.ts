@@ -5,14 +5,24 @@ import {
   type ChatProvider,
   type ChatReply,
   type ChatRequest,
+  type Effort,
   err,
   ok,
   type Result,
 } from '../contract/index.ts';
-import { type Adaptation, type AdaptationMemory, adapt, bodyOf, firstGuess, processMemory } from './adapt.ts';
+import {
+  type Adaptation,
+  type AdaptationMemory,
+  adapt,
+  bodyOf,
+  firstGuess,
+  memoryKey,
+  processMemory,
+} from './adapt.ts';
 import { checkAddress } from './address.ts';
 import { type Exchanged, exchange } from './exchange.ts';
 import type { Fault } from './fault.ts';
+import { type GuardOptions, guardLocal } from './guard.ts';
 import { costOf, noPrices, type PriceTable } from './prices.ts';
 import { duration, sleep } from './retry-after.ts';
 import { type Assembled, truncationWarning } from './stream.ts';
@@ -26,6 +36,8 @@ export interface OpenAiOptions {
   /** Block every connection to another machine. */
   readonly localOnly: boolean;
   readonly prices?: PriceTable;
+  /** How hard the model may think; left out where the server refuses it. */
+  readonly effort?: Effort;
   /** Longest wait the server may ask for before the user decides, ms. */
   readonly maxWaitMs?: number;
   /** First wait when a busy server names no time, ms; doubles. */
@@ -33,6 +45,7 @@ export interface OpenAiOptions {
   /** Longest silence of the server, ms. */
   readonly idleMs?: number;
   readonly memory?: AdaptationMemory;
+  readonly guard?: GuardOptions;
 }
 
 const tries = { rate: 5, overloaded: 3, dropped: 2 } as const;
@@ -66,6 +79,10 @@ export function openAiProvider(options: OpenAiOptions): ChatProvider {
     async chat(request, chat) {
       const address = checkAddress(options.baseUrl, options.localOnly);
       if (!address.ok) return address;
+      if (options.localOnly) {
+        const local = await guardLocal(address.value, options.guard);
+        if (!local.ok) return local;
+      }
       const key = await options.key();
       if (!key.ok) return key;
       if (key.value !== null) registerSecret(key.value);
@@ -88,20 +105,20 @@ export function openAiProvider(options: OpenAiOptions): ChatProvider {
 async function converse(call: Call, key: string | null): Promise<Result<ChatReply>> {
   const { options, request, chat, url } = call;
   const memory = options.memory ?? processMemory;
-  const memoryKey = `${url.href} ${options.model}`;
+  const entry = memoryKey(url, options.model);
   const started = performance.now();
   for (;;) {
-    const adaptation = memory.get(memoryKey) ?? firstGuess(url.hostname);
+    const adaptation = memory.get(entry) ?? firstGuess(url.hostname);
     const outcome = await exchange({
       baseUrl: options.baseUrl,
       key,
-      body: bodyOf(request, options.model, adaptation, call.maxTokens),
+      body: bodyOf(request, options.model, adaptation, call.maxTokens, options.effort),
       signal: chat.signal,
       idleMs: options.idleMs ?? defaultIdleMs,
       onToken: chat.onToken,
     });
     if (outcome.kind === 'answer') return replyOf(call, outcome.answer, performance.now() - started);
-    const next = await react(call, outcome, adaptation, (changed) => memory.set(memoryKey, changed));
+    const next = await react(call, outcome, adaptation, (changed) => memory.set(entry, changed));
     if (!next.again) return { ok: false, error: redactError(next.error) };
   }
 }
@@ -150,7 +167,7 @@ async function react(
   call: Call,
   outcome: Exclude<Exchanged, { kind: 'answer' }>,
   adaptation: Adaptation,
-  remember: (changed: Adaptation) => void,
+  remember: (changed: Adaptation) => unknown,
 ): Promise<Next> {
   const host = call.url.host;
   if (outcome.kind === 'cancelled') {
@@ -186,7 +203,7 @@ async function reactToFault(
   call: Call,
   fault: Fault,
   a: Adaptation,
-  remember: (changed: Adaptation) => void,
+  remember: (changed: Adaptation) => unknown,
 ): Promise<Next> {
   const host = call.url.host;
   const { model } = call.options;
@@ -200,7 +217,7 @@ async function reactToFault(
           'Choose another model or server.',
           fault.message,
         );
-      remember(changed.next);
+      await remember(changed.next);
       call.warnings.push(`${host} does not accept ${fault.complaint.param} as sent: ${changed.said} from now on.`);
       return again;
     }

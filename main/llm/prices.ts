@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { systemCode } from '../base/fault.ts';
+import { writeFileAtomic } from '../base/files.ts';
 import { err, FORMAT, ok, type Result, type Usage } from '../contract/index.ts';
 
 /**
@@ -58,9 +59,36 @@ export async function loadPrices(path: string): Promise<Result<PriceTable>> {
 const names = (entry: string, model: string): boolean =>
   model === entry || (model.startsWith(`${entry}-`) && /^\d{4}-?\d{2}-?\d{2}$/.test(model.slice(entry.length + 1)));
 
+export type Price = PriceTable['models'][number];
+
+/** The user's price of a model at a host; null = not entered. An entry for the host comes before one for all. */
+export function priceOf(table: PriceTable, host: string, model: string): Price | null {
+  const fitting = table.models.filter((m) => names(m.model, model));
+  return fitting.find((m) => m.address === host) ?? fitting.find((m) => m.address === undefined) ?? null;
+}
+
 /** Price of an exchange, US dollars; null = unknown (model not in the table, or usage not told). */
 export function costOf(table: PriceTable, host: string, model: string, usage: Usage): number | null {
-  const entry = table.models.find((m) => names(m.model, model) && (m.address === undefined || m.address === host));
-  if (entry === undefined || usage.promptTokens === null || usage.completionTokens === null) return null;
+  const entry = priceOf(table, host, model);
+  if (entry === null || usage.promptTokens === null || usage.completionTokens === null) return null;
   return (usage.promptTokens * entry.input + usage.completionTokens * entry.output) / 1e6;
 }
+
+const same = (a: Price, b: Pick<Price, 'model' | 'address'>): boolean =>
+  a.model === b.model && (a.address ?? null) === (b.address ?? null);
+
+/** The table with one entry entered or replaced. */
+export const withPrice = (table: PriceTable, price: Price): PriceTable => ({
+  ...table,
+  models: [...table.models.filter((m) => !same(m, price)), price].sort((a, b) => a.model.localeCompare(b.model)),
+});
+
+/** The table without an entry; null = there is none. */
+export function withoutPrice(table: PriceTable, entry: Pick<Price, 'model' | 'address'>): PriceTable | null {
+  const models = table.models.filter((m) => !same(m, entry));
+  return models.length === table.models.length ? null : { ...table, models };
+}
+
+/** Writes the table. Throws AppFailure `env.not-writable`, `env.disk-full`. */
+export const writePrices = (path: string, table: PriceTable): Promise<void> =>
+  writeFileAtomic(path, `${JSON.stringify(priceTableSchema.parse(table), null, 2)}\n`);

@@ -5,6 +5,7 @@ import type { Database } from './db/database.ts';
 import { type OpenOptions, openDatabase } from './db/open.ts';
 import { drivers, isDriven, Lease } from './lease.ts';
 import { exportRecording } from './recording.ts';
+import { type ReplyRow, replyRow } from './replies.ts';
 import { prepareResume, type ResumeReport } from './resume.ts';
 import { RunLogStore } from './runLog.ts';
 import {
@@ -29,6 +30,7 @@ import { editVersion, findVersion, listVersions, measuredOrigins, type VersionEd
 
 export { environmentChanges } from './environment.ts';
 export { parseRecording, readRecording, recordingText } from './recording.ts';
+export type { ReplyRow } from './replies.ts';
 export type { ResumeReport } from './resume.ts';
 export { RunLogStore } from './runLog.ts';
 export type { Environment, NewRun, OpenStep, RunKind, RunRecord, StoredEvent } from './runs.ts';
@@ -141,6 +143,15 @@ export class Store {
     return listVersions(this.#db, deleted);
   }
 
+  /** What every reply of the real runs took, newest first; null = unknown. Replays and demos ask nobody. */
+  async replies(): Promise<ReplyRow[]> {
+    const rows = await this.#db.all<Omit<ReplyRow, 'costUsd'> & { config: string; createdAt: string; body: string }>(
+      `SELECT e.run, r.task, r.created_at AS createdAt, r.config, e.at, e.body FROM events e JOIN runs r ON r.id = e.run
+       WHERE e.type = 'usage' AND e.body IS NOT NULL AND r.kind NOT IN ('replay', 'demo') ORDER BY e.at DESC`,
+    );
+    return rows.map(({ body, config, ...row }) => replyRow(row, body, config));
+  }
+
   /** Throws `store.not-found`, `usage`. */
   version(id: string): Promise<VersionRow> {
     return findVersion(this.#db, id);
@@ -149,6 +160,16 @@ export class Store {
   /** Note, pin, bin. Throws `store.not-found`, `usage`. */
   editVersion(id: string, edit: VersionEdit): Promise<VersionRow> {
     return editVersion(this.#db, id, edit);
+  }
+
+  /** Runs that measured the origin of a task, newest first. */
+  measuredOrigins(task: string, dtype: string): Promise<string[]> {
+    return measuredOrigins(this.#db, task, dtype);
+  }
+
+  /** The first durable event of a kind; null = none. */
+  async firstEvent(run: string, type: StoredEvent['type']): Promise<StoredEvent | null> {
+    return (await readEvents(this.#db, this.#content, run, 0, type))[0] ?? null;
   }
 
   steps(run: string): Promise<StepLine[]> {
@@ -162,16 +183,6 @@ export class Store {
 
   /** The step that is under way or waits, if any. */
   openStep(run: string): Promise<OpenStep | null> {
-  /** Runs that measured the origin of a task, newest first. */
-  measuredOrigins(task: string, dtype: string): Promise<string[]> {
-    return measuredOrigins(this.#db, task, dtype);
-  }
-
-  /** The first durable event of a kind; null = none. */
-  async firstEvent(run: string, type: StoredEvent['type']): Promise<StoredEvent | null> {
-    return (await readEvents(this.#db, this.#content, run, 0, type))[0] ?? null;
-  }
-
     return openStep(this.#db, run);
   }
 

@@ -29,14 +29,15 @@ function whyNoCode({ source, heatmap, stages }: Profile): { reason: string; reme
 
 /** Source and SASS with heat, and in words what the selected row waits for. */
 export function CodeTab({ context }: { readonly context: ProfileContext }) {
-  const { profile, selected } = context;
+  const { profile, selected, catalogue } = context;
   const { source } = profile;
   const rows = useMemo(() => heatRows(profile), [profile]);
   const known = useMemo(() => {
     const map = new Map<string, Pick<StallColumn, 'label' | 'meaning'>>();
     for (const { dominant } of rows) if (dominant !== null) map.set(dominant.stall, dominant);
+    for (const line of catalogue) if (line.id.startsWith('stall:')) map.set(line.id.slice('stall:'.length), line);
     return map;
-  }, [rows]);
+  }, [rows, catalogue]);
   const model = useMemo(
     () => (source === undefined ? null : codeModel(source, selected.source, known)),
     [source, selected.source, known],

@@ -1,0 +1,142 @@
+import { useState } from 'react';
+import type { TaskDetail } from '../../../main/contract/api.ts';
+import type { Dtype, SizeSet } from '../../../main/contract/task.ts';
+import { useApi, useQuery } from '../../api/client.ts';
+import { go, setQuery } from '../../app/navigation.ts';
+import { toastError } from '../../state/shell.ts';
+import { Code } from '../../ui/code.tsx';
+import { Button, Segmented } from '../../ui/controls.tsx';
+import { ErrorBox, Loading } from '../../ui/feedback.tsx';
+import { Splitter } from '../../ui/panels.tsx';
+import { Edit } from './edit.tsx';
+import { CommandPanel, DefinitionPanel, ResourcesPanel, RooflinePanel, SizesPanel } from './facts.tsx';
+
+interface Props {
+  readonly task: string;
+  readonly dtype: Dtype;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** A task's origin: source, definition, sizes, baseline, resources, command. */
+export function TaskView({ task, dtype, query }: Props) {
+  const sizeSet: SizeSet = query.sizes === 'large' ? 'large' : 'published';
+  const { data, error, loading, refresh } = useQuery('tasks.get', { task, dtype, sizeSet }, ['versions']);
+  if (loading) return <Loading what={`${task} ${dtype}`} />;
+  if (data === null)
+    return (
+      <ErrorBox
+        error={error ?? { code: 'internal', message: 'No answer.' }}
+        action={<Button onClick={refresh}>Try again</Button>}
+      />
+    );
+  if (query.edit !== undefined)
+    return (
+      <Edit
+        task={task}
+        dtype={dtype}
+        sizeSet={sizeSet}
+        parent={null}
+        parentName="origin"
+        parentSource={data.originSource}
+        parentArgs={[]}
+        signature={data.signature}
+        onClose={() => setQuery({ edit: undefined })}
+      />
+    );
+  return <Shown detail={data} sizeSet={sizeSet} />;
+}
+
+function Shown({ detail, sizeSet }: { readonly detail: TaskDetail; readonly sizeSet: SizeSet }) {
+  const { id, dtype } = detail;
+  const evaluation = detail.baseline?.evaluation ?? null;
+  return (
+    <div className="kernel-view">
+      <header className="kernel-bar">
+        <h1>
+          {id} <span className="muted">{dtype}</span>
+        </h1>
+        <span className="muted ellipsis" title={detail.title ?? ''}>
+          {detail.title} · {detail.category}
+        </span>
+        <div className="kernel-actions">
+          <Segmented
+            label="Sizes"
+            value={sizeSet}
+            onChange={(sizes) => setQuery({ sizes })}
+            options={[
+              { value: 'published', label: 'Published sizes' },
+              { value: 'large', label: 'Large sizes', disabled: (detail.sizes?.large ?? 0) === 0 },
+            ]}
+          />
+          <MeasureButton detail={detail} sizeSet={sizeSet} />
+          <Button icon="edit" onClick={() => setQuery({ edit: '1' })}>
+            Edit a copy
+          </Button>
+          <Button tone="primary" icon="run" onClick={() => go('run', ['new'], { task: id, dtype })}>
+            Optimize
+          </Button>
+        </div>
+      </header>
+      <Splitter
+        name="kernel.code"
+        label="Width of the source"
+        initial={520}
+        min={240}
+        max={1200}
+        first={
+          <div className="kernel-code">
+            <Code text={detail.originSource} label={`Source of the origin of ${id} ${dtype}`} />
+          </div>
+        }
+        second={
+          <div className="kernel-facts">
+            <SizesPanel detail={detail} />
+            <RooflinePanel evaluation={evaluation} version={`${detail.baseline?.run}:origin`} label="origin" />
+            <ResourcesPanel evaluation={evaluation} />
+            <CommandPanel command={detail.nvccCommand} fault={detail.nvccFault} />
+            <DefinitionPanel detail={detail} />
+          </div>
+        }
+      />
+    </div>
+  );
+}
+
+/** Evaluates the origin alone, with a profile. */
+function MeasureButton({ detail, sizeSet }: { readonly detail: TaskDetail; readonly sizeSet: SizeSet }) {
+  const api = useApi();
+  const [busy, setBusy] = useState(false);
+  const measure = async (executor: 'local' | 'bundle') => {
+    setBusy(true);
+    const started = await api.call('runs.evaluate', {
+      task: detail.id,
+      dtype: detail.dtype,
+      sizeSet,
+      profile: 'filtered',
+      executor,
+      label: 'baseline',
+    });
+    setBusy(false);
+    if (started.ok) go('run', [started.value.run]);
+    else toastError(started.error);
+  };
+  return (
+    <>
+      <Button
+        icon="profile"
+        busy={busy}
+        onClick={() => measure('local')}
+        title="Evaluates the origin on this machine’s GPU"
+      >
+        {detail.baseline === null ? 'Measure baseline' : 'Measure again'}
+      </Button>
+      <Button
+        busy={busy}
+        onClick={() => measure('bundle')}
+        title="Writes a bundle that a worker executes where the GPU is"
+      >
+        As a bundle
+      </Button>
+    </>
+  );
+}

@@ -54,19 +54,44 @@ export type SizeFigures = z.infer<typeof sizeFiguresSchema>;
 export const ulpErrorSchema = z.object({ maxUlp: z.number().nullable(), rmsUlp: z.number().nullable() });
 export type UlpError = z.infer<typeof ulpErrorSchema>;
 
-/** Errors at one size with one kind of input, worst over seeds and outputs. */
+/** Errors at one size with one kind of input, over all seeds and outputs. */
 export const numericsSchema = z.object({
   /** "verify/3", "verify/3+ties", "published/2". */
   problem: z.string(),
   /** Size as text, "n=1003". */
   size: z.string(),
-  /** Kind of input: "usual", or the name of the task's extra input ("wide", "ties" …). */
+  /** Kind of input: how it is generated ("uniform"), or the name of the task's extra input ("wide", "ties" …). */
   kind: z.string(),
   candidate: ulpErrorSchema.nullable(),
   /** The original at the same size and kind (its own seeds); null = not measured. */
   origin: ulpErrorSchema.nullable(),
 });
 export type Numerics = z.infer<typeof numericsSchema>;
+
+/** A vendor's library beside the others, in the same blocks and proven by the same judge. */
+export const libraryFiguresSchema = z.object({
+  /** absent: it could not be built here (headers or libraries are missing); wrong: the judge refused it; failed: it gave no figures. */
+  status: z.enum(['measured', 'absent', 'wrong', 'failed']),
+  /** cuBLAS, cuDNN … */
+  title: z.string(),
+  reason: z.string(),
+  sizes: z.array(
+    z.object({
+      problem: z.string(),
+      spanNs: estimateSchema,
+      /** Origin over library. */
+      speedup: estimateSchema,
+      /** Library over candidate: above 1 the candidate is faster. null: a baseline. */
+      versusCandidate: estimateSchema.nullable(),
+    }),
+  ),
+  /** Weighted mean of its speed-ups over origin, with the weights of P. */
+  score: estimateSchema.nullable(),
+  maxUlp: z.number().nullable(),
+  rmsUlp: z.number().nullable(),
+  worstOfLimit: z.number().nullable(),
+});
+export type LibraryFigures = z.infer<typeof libraryFiguresSchema>;
 
 export const evaluationSchema = z.object({
   outcome: outcomeSchema,
@@ -120,5 +145,7 @@ export const evaluationSchema = z.object({
   gpu: gpuInfoSchema.nullable(),
   machine: machineSchema.nullable(),
   jobWallMs: z.number(),
+  /** Absent: not asked for, or the task has none. */
+  library: libraryFiguresSchema.optional(),
 });
 export type Evaluation = z.infer<typeof evaluationSchema>;

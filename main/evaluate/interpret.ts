@@ -17,6 +17,8 @@ import { failuresOf } from './compare-digest.ts';
 import { bootstrapped, type FiguresInput, figuresOf } from './figures.ts';
 import { environment, type Finding, sanitizeFinding, timeFinding, tookTheTime, verifyFinding } from './findings.ts';
 import { floorNs } from './floor.ts';
+import { libraryFigures } from './library.ts';
+import { numericsOf } from './numerics.ts';
 import { type EvaluationInput, profiledProblem, scoredProblems, stepIds, subjectArm } from './plan.ts';
 import { pagesOf } from './profile-pages.ts';
 import { bytesOf, flopsOf } from './task/index.ts';
@@ -272,12 +274,38 @@ function errorOf(steps: Steps): Evaluation['error'] {
   };
 }
 
+function numericsIn(input: EvaluationInput, steps: Steps): Evaluation['numerics'] {
+  const verify = steps.session(stepIds.verify, 'verify');
+  const confirm = steps.session(stepIds.confirm, 'time');
+  return numericsOf({
+    subject: subjectArm(input),
+    verify: verify?.result ? { problems: verify.plan.problems, result: verify.result } : null,
+    confirm: confirm?.result ? { problems: confirm.plan.problems, result: confirm.result } : null,
+    origin: input.originNumerics ?? null,
+  });
+}
+
 function wrongOf(steps: Steps): Evaluation['wrong'] {
   const verify = steps.session(stepIds.verify, 'verify');
   if (!verify?.result) return [];
   return failuresOf(verify.plan, verify.result)
     .slice(0, 20)
     .map(({ check, outputs }) => ({ problem: check.problem, seed: check.seed, outputs: [...outputs] }));
+}
+
+/** The library arm of the job; undefined: it has none. */
+function libraryOf(input: EvaluationInput, steps: Steps, seed: string): Evaluation['library'] {
+  const source = input.task.library;
+  const build = steps.step(stepIds.library);
+  if (build === null || source === null) return undefined;
+  const time = steps.session(stepIds.confirm, 'time');
+  return libraryFigures({
+    source,
+    build,
+    verify: steps.session(stepIds.verifyLibrary, 'verify'),
+    time: time?.result ?? null,
+    figures: time?.result ? figuresInput(input, time.result, time.plan.flush, seed) : null,
+  });
 }
 
 /**
@@ -294,6 +322,7 @@ export function interpretEvaluation(input: EvaluationInput, bundle: JobBundle, r
   const final = !blocked && sanitizer.finding !== null ? { ...found, ...sanitizer.finding } : found;
   const sessions = result.steps.map((step) => step.session).filter((session) => session !== undefined);
   const own = steps.step(input.candidate === null ? stepIds.origin : stepIds.candidate);
+  const library = libraryOf(input, steps, result.jobHash);
   return {
     outcome: final.outcome,
     reason: `${final.reason}${final.outcome === 'accepted' || final.outcome === 'trade-off' ? sanitizer.remark : ''}`,
@@ -301,6 +330,7 @@ export function interpretEvaluation(input: EvaluationInput, bundle: JobBundle, r
     verified,
     figures: final.figures,
     error: errorOf(steps),
+    numerics: numericsIn(input, steps),
     wrong: wrongOf(steps),
     incidents: sessions.flatMap((session) => session.incidents),
     build: own?.status === 'ok' || own?.status === 'failed' ? buildFacts(own) : null,
@@ -308,5 +338,6 @@ export function interpretEvaluation(input: EvaluationInput, bundle: JobBundle, r
     gpu: sessions.map((session) => ('gpu' in session ? session.gpu : null)).find((gpu) => gpu !== null) ?? null,
     machine: result.machine,
     jobWallMs: result.wallMs,
+    ...(library === undefined ? {} : { library }),
   };
 }

@@ -139,7 +139,13 @@ async function atOnce(plan: ProfilePlan, scope: Scope, tool: Ncu, out: ProfileRe
   const got = await patiently(tool, scope, what);
   if (!told(got, out)) return;
   if (set === undefined) {
-    if (printed) keepLaunches(plan, got.table, byTime(got.table, ['gpu__time_duration.sum']) ?? [0], out);
+    if (printed)
+      keepLaunches(
+        plan,
+        got.table,
+        byTime(got.table, ['gpu__time_duration.sum']) ?? got.table.rows.map((_, at) => at),
+        out,
+      );
     else out.rawCsv = got.raw;
     out.sourceCsv = got.source;
     return;

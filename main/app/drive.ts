@@ -11,6 +11,7 @@ import {
   toStop,
 } from '../optimizer/index.ts';
 import type { DrivenRun, RunLogStore, RunRecord, Store } from '../store/index.ts';
+import type { ApprovalPort } from './approval.ts';
 import { type AppContext, evaluatorOf, loopConfig, runFolder, type TaskParts } from './context.ts';
 import type { EvaluationReport, RunReport, ServiceContext } from './events.ts';
 import { environmentOf } from './machine.ts';
@@ -31,6 +32,8 @@ export interface Drive {
   readonly measures: boolean;
   /** Replay: evaluations before which the recorded run measured origin and best again. */
   readonly remeasured?: ReadonlySet<string>;
+  /** Who approves schemes. */
+  readonly approval?: ApprovalPort;
 }
 
 /** Runs `work` while telling the run's events, then gives the lease back and reports how the run stands. */
@@ -97,6 +100,7 @@ async function depsOf(drive: Drive, provider: ChatProvider): Promise<LoopDeps> {
     prompts: unwrap(await loadPrompts(join(app.root, 'prompts'))),
     signal: ctx.signal,
     shouldPause: ctx.shouldPause,
+    approval: drive.approval,
     onProcess: (position, { pid, startTime }) => log.processStarted(position, pid, startTime),
     remeasureBefore: (position) => {
       if (drive.remeasured?.has(position)) return 'The recorded run had moved to another machine';

@@ -1,13 +1,15 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { AppFailure, err, type Recording, type RunConfig } from '../contract/index.ts';
 import { RecordingExecutor } from '../jobs/recording.ts';
 import { recordingProvider } from '../llm/index.ts';
-import { type RunLogStore, readRecording } from '../store/index.ts';
+import { type RunLogStore, type RunRecord, readRecording, type Store } from '../store/index.ts';
+import { askUser, type Decided, recordedApprovals } from './approval.ts';
 import { type AppContext, demoFolder, historyFolder, taskParts, withStore } from './context.ts';
-import { driveLoop } from './drive.ts';
+import { type Drive, driveLoop } from './drive.ts';
 import type { RunReport, ServiceContext } from './events.ts';
+import { slowExecutor, slowProvider } from './slow.ts';
 
 export interface ReplayParams {
   readonly file: string;
@@ -15,6 +17,8 @@ export interface ReplayParams {
   readonly strict?: boolean;
   /** Waits so long before each answer, ms: so that a person can watch. */
   readonly slowMs?: number;
+  /** Each scheme waits for the user. */
+  readonly approve?: boolean;
 }
 
 const manifestSchema = z.object({
@@ -32,7 +36,7 @@ export async function replayRecording(
   folder = historyFolder(),
 ): Promise<RunReport> {
   const recording = await readRecording(params.file, ctx.signal);
-  const strict = params.strict ?? false;
+  const { strict = false, slowMs = 0, approve = false } = params;
   const { config: recorded, rootSeed, originHash, taskHash, programVersion } = recording;
   const parts = taskParts(app, recorded.task, recorded.dtype);
   if (strict && (originHash !== parts.originHash || taskHash !== parts.taskHash))
@@ -41,9 +45,9 @@ export async function replayRecording(
         remedy: 'Replay without --strict to go on and see what changed.',
       }).error,
     );
-  const config: RunConfig = { ...recorded, executor: 'recording' };
+  const config: RunConfig = { ...recorded, executor: 'recording', ...(approve ? { approve } : {}) };
   return withStore(ctx, folder, async (store) => {
-    const options = { recording: params.file, note: recording.note };
+    const options = { recording: resolve(params.file), note: recording.note, strict, slowMs, approve };
     // The recording's own hashes: what differs on disk now is told as changed.
     const driven = await store.begin({
       kind,
@@ -56,20 +60,53 @@ export async function replayRecording(
       environment: null,
     });
     const run = await store.find(driven.id);
-    const changes = new Changes(driven.log);
-    const executor = new RecordingExecutor(recording, {
-      strict,
-      onChange: ({ position, what }) => changes.note(position, what),
-    });
-    const provider = recordingProvider({
-      chats: chatsOf(recording),
-      strict,
-      onChange: (p, what) => changes.note(p, what),
-    });
-    const remeasured = remeasuredIn(recording);
-    const drive = { app, store, driven, run, parts, executor, ctx, after: 0, measures: false, remeasured };
-    return driveLoop(drive, provider);
+    const approval = approve ? askUser(store, run.id, null) : recordedApprovals(recording);
+    return drive({ app, store, driven, run, parts, ctx, after: 0, approval }, recording, { strict, slowMs });
   });
+}
+
+/** What a resume of a replay needs. */
+const replayOptionsSchema = z.object({
+  recording: z.string(),
+  strict: z.boolean().default(false),
+  slowMs: z.number().default(0),
+  approve: z.boolean().default(false),
+});
+
+/** Goes on with a replay that was interrupted, paused or cancelled. Throws `input.*` when its recording is gone. */
+export async function resumeReplay(
+  app: AppContext,
+  store: Store,
+  found: RunRecord,
+  ctx: ServiceContext,
+  decided: Decided | null,
+): Promise<RunReport> {
+  const options = replayOptionsSchema.parse(found.options);
+  const recording = await readRecording(options.recording, ctx.signal);
+  const parts = taskParts(app, found.config.task, found.config.dtype);
+  const driven = await store.resume(found, null, false);
+  const run = await store.find(found.id);
+  const after = (await store.events(run.id)).findLast((e) => e.type === 'resumed')?.seq ?? 1;
+  const approval = options.approve ? askUser(store, run.id, decided) : recordedApprovals(recording);
+  return drive({ app, store, driven, run, parts, ctx, after: after - 1, approval }, recording, options);
+}
+
+function drive(
+  parts: Pick<Drive, 'app' | 'store' | 'driven' | 'run' | 'parts' | 'ctx' | 'after' | 'approval'>,
+  recording: Recording,
+  { strict, slowMs }: { strict: boolean; slowMs: number },
+): Promise<RunReport> {
+  const changes = new Changes(parts.driven.log);
+  const note = (position: string, what: string) => changes.note(position, what);
+  const executor = new RecordingExecutor(recording, {
+    strict,
+    onChange: ({ position, what }) => note(position, what),
+  });
+  const provider = recordingProvider({ chats: chatsOf(recording), strict, onChange: note });
+  return driveLoop(
+    { ...parts, executor: slowExecutor(executor, slowMs), measures: false, remeasured: remeasuredIn(recording) },
+    slowProvider(provider, slowMs),
+  );
 }
 
 /** Differences are told as events, in the order in which they were met: the history queues its writes. */

@@ -19,6 +19,7 @@ import {
 } from '../contract/index.ts';
 import { giveAnswer } from '../llm/index.ts';
 import type { NewRun, RunRecord, Store } from '../store/index.ts';
+import { askUser, type Decided, type Decision, decide } from './approval.ts';
 import { type Agreement, disclosures, requireConsent } from './consent.ts';
 import { type AppContext, historyFolder, runConfig, runFolder, settingsOf, taskParts, withStore } from './context.ts';
 import { type Candidate, driveEvaluation, driveLoop } from './drive.ts';
@@ -86,6 +87,8 @@ export interface OptimizeParams extends Agreement {
   readonly startFrom?: string;
   /** A version of the history with which round 1 starts; the rounds asked for follow it. */
   readonly from?: string;
+  /** Each scheme waits for the user before anything is paid for it. */
+  readonly approve?: boolean;
   /** UUID of the GPU; default: the settings', else the first that fits. */
   readonly gpu?: string;
 }
@@ -114,6 +117,12 @@ export interface ResumeParams extends Agreement {
   readonly answer?: string;
   /** The answer itself. */
   readonly answerText?: string;
+  /** What the user says to the scheme that the run waits with. */
+  readonly decision?: Decision;
+  /** The same in single words; `scheme`: path of another text of it, which is approved. */
+  readonly approve?: boolean;
+  readonly scheme?: string;
+  readonly reject?: boolean;
   readonly maxUsd?: number;
   readonly maxTokens?: number;
   readonly maxMinutes?: number;
@@ -172,6 +181,7 @@ const optimizeSettings = [
   'maxMinutes',
   'notes',
   'effort',
+  'approve',
 ] as const;
 
 /** A new optimization. Throws AppFailure before anything is written when input, tools or provider are not usable. */
@@ -231,7 +241,11 @@ export async function optimizeTask(app: AppContext, params: OptimizeParams, ctx:
     const { effort } = run.config;
     const model = await makeProvider(choices, { dir: chatFolder(store, run.id), env: app.env, effort });
     const jobs = place.executor(placeOf(app, store, run.id));
-    return driveLoop({ app, store, driven, run, parts, executor: jobs, ctx, after: 0, measures: true }, model);
+    const approval = askUser(store, run.id, null);
+    return driveLoop(
+      { app, store, driven, run, parts, executor: jobs, ctx, after: 0, measures: true, approval },
+      model,
+    );
   });
 }
 
@@ -316,9 +330,11 @@ export async function resumeRun(app: AppContext, params: ResumeParams, ctx: Serv
   return withStore(ctx, historyFolder(), async (store) => {
     const found = await store.find(params.run);
     if (found.status === 'done') return finished(store, found.id);
-    if (found.kind === 'demo' || found.kind === 'replay') return resumeReplay(app, store, found, ctx);
+    if (found.kind === 'demo' || found.kind === 'replay')
+      return resumeReplay(app, store, found, ctx, await decisionOf(store, found, params, ctx));
     if (params.answer !== undefined) await takeAnswer(store, found, await readSource(params.answer, ctx));
     if (params.answerText !== undefined) await takeAnswer(store, found, params.answerText);
+    const decided = await decisionOf(store, found, params, ctx);
     const options = runOptionsSchema.parse(found.options);
     const settings = await settingsOf();
     const limits = Object.fromEntries(
@@ -345,7 +361,18 @@ export async function resumeRun(app: AppContext, params: ResumeParams, ctx: Serv
     const run = await store.find(found.id);
     const executor = place.executor(placeOf(app, store, run.id));
     const after = (await store.events(run.id)).findLast((e) => e.type === 'resumed')?.seq ?? 1;
-    const drive = { app, store, driven, run, parts, executor, ctx, after: after - 1, measures: true };
+    const drive = {
+      app,
+      store,
+      driven,
+      run,
+      parts,
+      executor,
+      ctx,
+      after: after - 1,
+      measures: true,
+      approval: askUser(store, run.id, decided),
+    };
     if (run.kind !== 'optimize') return driveEvaluation(drive, options.candidate);
     if (!choices)
       throw new AppFailure(err('internal', `Run ${run.id} does not say where its answers come from.`).error);
@@ -359,6 +386,19 @@ async function finished(store: Store, id: string): Promise<RunReport> {
   const report = await reportOf(store, id);
   await writeSources(report);
   return report;
+}
+
+async function decisionOf(
+  store: Store,
+  run: RunRecord,
+  params: ResumeParams,
+  ctx: ServiceContext,
+): Promise<Decided | null> {
+  const { decision, scheme: file, approve, reject } = params;
+  if (decision !== undefined) return decide(store, run, decision);
+  if (reject === true) return decide(store, run, { verdict: 'reject' });
+  if (file !== undefined) return decide(store, run, { verdict: 'approve', scheme: await readSource(file, ctx) });
+  return approve === true ? decide(store, run, { verdict: 'approve' }) : null;
 }
 
 /** Puts an answer where the manual provider looks for it. */

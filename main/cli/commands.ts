@@ -176,6 +176,8 @@ function optimizeCommand(program: Command, open: () => Session, finish: Finish):
     .option('--max-minutes <n>', 'stop after this many minutes of work', positive)
     .option('--notes <text>', 'hints and constraints for the Planner')
     .option('--start-from <file>', 'round 1 starts from this source instead of a scheme')
+    .option('--from <version>', 'round 1 starts from this version of the history (RUN:r1.a0)')
+    .option('--approve', 'wait for you after each scheme, before anything is paid for it')
     .action(async (task, o) => {
       const s = open();
       const { context: contextTokens, sizes: sizeSet, ...rest } = o;
@@ -223,6 +225,9 @@ function historyCommands(program: Command, open: () => Session, finish: Finish):
     .command('resume <run>')
     .description('go on with a run that waits, was interrupted, or reached a limit')
     .option('--answer <file>', 'the answer to the prompt that it waits for')
+    .option('--approve', 'approve the scheme that it waits with')
+    .option('--scheme <file>', 'approve another text of that scheme')
+    .addOption(new Option('--reject', 'have the Planner asked for another scheme').conflicts(['approve', 'scheme']))
     .option('--max-usd <amount>', 'new limit, US dollars', positive)
     .option('--max-tokens <n>', 'new limit, tokens', whole)
     .option('--max-minutes <n>', 'new limit, minutes', positive)

@@ -4,7 +4,7 @@ import type { Estimate, Evaluation } from './evaluation.ts';
 import type { JobResult, Machine } from './job.ts';
 import { profileModes } from './profile.ts';
 import type { AppError, Result } from './result.ts';
-import type { RunEvent, RunStatus, TransientEvent } from './run.ts';
+import type { Approval, RunEvent, RunStatus, TransientEvent } from './run.ts';
 import type { RunState } from './run-state.ts';
 import { type Dtype, dtypeSchema, type Size, type SizeSet, sizeSets } from './task.ts';
 import type { DoctorReport } from './toolchain.ts';
@@ -108,7 +108,12 @@ export const apiParams = {
     parent: versionIdSchema.optional(),
   }),
   /** `recording`: an id of recordings.list. `slowMs` waits so long before each answer, for watching. */
-  'runs.replay': z.strictObject({ recording: name, slowMs: z.number().int().min(0).max(5000).optional() }),
+  'runs.replay': z.strictObject({
+    recording: name,
+    slowMs: z.number().int().min(0).max(5000).optional(),
+    /** Each scheme waits for the user, as in a real run that was started so. */
+    approve: z.boolean().optional(),
+  }),
   'runs.pause': z.strictObject({ run: runId }),
   'runs.cancel': z.strictObject({ run: runId }),
   'runs.resume': z.strictObject({ run: runId, ...limits }),
@@ -260,7 +265,7 @@ export interface RunSnapshot {
 
 export interface StepLine {
   readonly position: string;
-  readonly kind: 'chat' | 'job';
+  readonly kind: 'chat' | 'job' | 'approval';
   readonly agent: AgentName | null;
   readonly state: 'open' | 'parked' | 'done';
   readonly openedAt: string;
@@ -274,6 +279,8 @@ export interface StepDetail extends StepLine {
   readonly request: ChatRequest | null;
   readonly reply: ChatReply | null;
   readonly job: JobResult | null;
+  /** What the user said to a scheme. */
+  readonly approval?: Approval | null;
 }
 
 export interface PromptView {

@@ -150,8 +150,8 @@ export type ExecuteOutcome =
   | { readonly kind: 'parked'; readonly waiting: Waiting };
 
 export interface Waiting {
-  readonly for: 'bundle' | 'answer';
-  /** Where the bundle folder or the prompt file lies. */
+  readonly for: 'bundle' | 'answer' | 'approval';
+  /** Where the bundle folder, the prompt file or the scheme lies. */
   readonly path: string;
   /** What the user should do, one or two sentences. */
   readonly how: string;

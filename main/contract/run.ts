@@ -29,6 +29,8 @@ export const runConfigSchema = z.object({
   models: agentModelsSchema.optional(),
   /** How hard the models may think. Absent: not said to them. */
   effort: effortSchema.optional(),
+  /** Each scheme of the Planner waits for the user before anything is paid for it. */
+  approve: z.boolean().optional(),
   /** Round 1 starts from this source instead of a Planner's scheme: shows Debug at work on a known wrong candidate. */
   startFromWrong: z.object({ label: z.string(), source: z.string(), compileArgs: z.array(z.string()) }).optional(),
 });
@@ -45,11 +47,22 @@ export type RunStatus = z.infer<typeof runStatusSchema>;
 export const stepRequestSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('chat'), request: chatRequestSchema }),
   z.object({ kind: z.literal('job'), job: jobSchema }),
+  /** A scheme before the user. */
+  z.object({ kind: z.literal('approval'), round: z.number().int(), scheme: z.string() }),
 ]);
 export type StepRequest = z.infer<typeof stepRequestSchema>;
+/** What the user says to a scheme; `scheme`: another text of it, null = as it is. */
+export const approvalSchema = z.object({
+  kind: z.literal('approval'),
+  verdict: z.enum(['approve', 'reject']),
+  scheme: z.string().nullable(),
+});
+export type Approval = z.infer<typeof approvalSchema>;
+
 export const stepResponseSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('chat'), reply: chatReplySchema }),
   z.object({ kind: z.literal('job'), result: jobResultSchema }),
+  approvalSchema,
 ]);
 export type StepResponse = z.infer<typeof stepResponseSchema>;
 
@@ -110,7 +123,12 @@ export const runEventSchema = z.discriminatedUnion('type', [
     /** Who answered, as far as known. */
     model: z.string().optional(),
   }),
-  z.object({ type: z.literal('parked'), waitingFor: z.enum(['bundle', 'answer']), path: z.string(), how: z.string() }),
+  z.object({
+    type: z.literal('parked'),
+    waitingFor: z.enum(['bundle', 'answer', 'approval']),
+    path: z.string(),
+    how: z.string(),
+  }),
   z.object({ type: z.literal('resumed'), note: z.string() }),
   z.object({ type: z.literal('changed'), position: z.string(), what: z.string() }),
   /** Worth knowing, changes nothing: history left out of a prompt, refused compiler flags, a provider's warning. */
@@ -171,14 +189,8 @@ export interface RunLog {
   step<T extends StepResponse>(
     position: string,
     request: StepRequest,
-    execute: () => Promise<
-      | { kind: 'done'; response: T }
-      | { kind: 'parked'; waiting: { for: 'bundle' | 'answer'; path: string; how: string } }
-    >,
-  ): Promise<
-    | { kind: 'done'; response: T; replayed: boolean }
-    | { kind: 'parked'; waiting: { for: 'bundle' | 'answer'; path: string; how: string } }
-  >;
+    execute: () => Promise<{ kind: 'done'; response: T } | { kind: 'parked'; waiting: Waiting }>,
+  ): Promise<{ kind: 'done'; response: T; replayed: boolean } | { kind: 'parked'; waiting: Waiting }>;
   /** Appends a durable event once: `key` makes it idempotent across resumes. */
   event(key: string, event: RunEvent): Promise<void>;
   /** Fire and forget. */

@@ -36,3 +36,18 @@ export const pitfallsOf = (history: readonly PastScheme[]): string[] =>
   history
     .filter((past) => past.outcome !== null && !isValidOutcome(past.outcome))
     .map((past) => `Round ${past.round}, ${past.outcome}: ${past.reason}`);
+
+/** A scheme that the user did not want tried. */
+export const rejectedScheme = (round: number, scheme: string): PastScheme => ({
+  round,
+  scheme,
+  by: 'planner',
+  outcome: null,
+  reason: 'The user rejected this scheme before anything was tried: propose another idea.',
+  score: null,
+  ratio: null,
+  sizes: [],
+  confirmed: false,
+  attempts: [],
+  bottleneck: null,
+});

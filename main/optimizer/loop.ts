@@ -8,7 +8,7 @@ import {
 } from '../agents/index.ts';
 import type { AppError, Evaluation } from '../contract/index.ts';
 import { type AgentContext, askWhole, badReply, built } from './attempt.ts';
-import { pastScheme } from './history.ts';
+import { pastScheme, rejectedScheme } from './history.ts';
 import { measureBaseline, type State } from './measure.ts';
 import type { Best, LoopConfig, LoopDeps, LoopOutcome, Version } from './ports.ts';
 import { attempts } from './round.ts';
@@ -81,11 +81,14 @@ async function oneRound(config: LoopConfig, deps: LoopDeps, steps: Steps, state:
   const ctx = contextOf(config, deps, steps, best);
   await steps.event(`r${round}.started`, { type: 'round-started', round });
   const given = round === 1 ? config.run.startFromWrong : undefined;
-  const by = given === undefined ? 'planner' : 'user';
-  const scheme = given === undefined ? await plan(config, ctx, state, round) : suppliedScheme(given.label);
-  if (scheme === null)
-    return endRound(steps, state, round, '(no scheme)', by, null, [], 'The Planner gave no usable scheme.');
-  await steps.event(`r${round}.scheme`, { type: 'scheme', round, scheme, by });
+  const planned: Planned | null =
+    given === undefined
+      ? await approvedPlan(config, ctx, state, round)
+      : { scheme: suppliedScheme(given.label), by: 'user', key: `r${round}.scheme` };
+  if (planned === null)
+    return endRound(steps, state, round, '(no scheme)', 'planner', null, [], 'The Planner gave no usable scheme.');
+  const { scheme, by } = planned;
+  await steps.event(planned.key, { type: 'scheme', round, scheme, by });
   const supplied: Version | null =
     given === undefined
       ? null
@@ -128,8 +131,49 @@ async function endRound(
 }
 
 /** Line 4. null: the reply was unusable. */
-async function plan(config: LoopConfig, ctx: AgentContext, state: State, round: number): Promise<string | null> {
-  const position = `r${round}.planner`;
+interface Planned {
+  readonly scheme: string;
+  readonly by: 'planner' | 'user';
+  /** Key of the event that tells it. */
+  readonly key: string;
+}
+
+/**
+ * A scheme that may be worked on. With `approve` it waits for the user first, who may change it, or have the Planner asked again: that
+ * is another paid reply, and the rejected scheme is told to every later Planner.
+ */
+async function approvedPlan(
+  config: LoopConfig,
+  ctx: AgentContext,
+  state: State,
+  round: number,
+): Promise<Planned | null> {
+  for (let ask = 1; ; ask++) {
+    // The first keeps the name it has in runs without approval.
+    const nth = ask === 1 ? '' : `.${ask}`;
+    const scheme = await plan(config, ctx, state, round, `r${round}.planner${nth}`);
+    const key = `r${round}.scheme${nth}`;
+    if (scheme === null) return null;
+    if (config.run.approve !== true) return { scheme, by: 'planner', key };
+    await ctx.steps.event(key, { type: 'scheme', round, scheme, by: 'planner' });
+    const said = await ctx.steps.approve(`r${round}.approval${nth}`, round, scheme);
+    const edited = said.scheme?.trim() ?? '';
+    if (said.verdict === 'approve')
+      return edited === '' || edited === scheme.trim()
+        ? { scheme, by: 'planner', key }
+        : { scheme: edited, by: 'user', key: `${key}.edited` };
+    await ctx.steps.notice(`r${round}.approval${nth}`, 0, 'You rejected this scheme; the Planner is asked again.');
+    state.history.push(rejectedScheme(round, scheme));
+  }
+}
+
+async function plan(
+  config: LoopConfig,
+  ctx: AgentContext,
+  state: State,
+  round: number,
+  position: string,
+): Promise<string | null> {
   const best = state.best as Best;
   const { request, dropped, profileCut } = built(
     plannerRequest(

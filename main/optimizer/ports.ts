@@ -1,5 +1,14 @@
 import type { Budget, Peaks, PromptSet, TaskBrief } from '../agents/index.ts';
-import type { AppError, ChatProvider, Evaluation, Executor, RunConfig, RunLog, Waiting } from '../contract/index.ts';
+import type {
+  AppError,
+  Approval,
+  ChatProvider,
+  Evaluation,
+  Executor,
+  RunConfig,
+  RunLog,
+  Waiting,
+} from '../contract/index.ts';
 import type { Evaluator, Version } from '../evaluate/index.ts';
 
 export type { EvaluationRequest, Evaluator, PlannedEvaluation, Version } from '../evaluate/index.ts';
@@ -23,6 +32,8 @@ export interface LoopDeps {
   readonly signal?: AbortSignal;
   /** Asked before each step: true = stop here, resumable ("pause after the current step"). */
   readonly shouldPause?: () => boolean;
+  /** Asked for each scheme of a run with `approve`: what the user says, or where the scheme lies for them to read. */
+  readonly approval?: (position: string, round: number, scheme: string) => Promise<Approval | Waiting>;
   /** A process group that the executor started for the step at `position` (ended by a resume after a crash). */
   readonly onProcess?: (position: string, process: { pid: number; startTime: string }) => void;
   /**

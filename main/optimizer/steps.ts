@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Peaks } from '../agents/index.ts';
 import {
   AppFailure,
+  type Approval,
   type ChatReply,
   type ChatRequest,
   type Evaluation,
@@ -106,6 +107,20 @@ export class Steps {
     for (const [i, message] of [...(reply.warnings ?? []), ...unlimited].entries())
       await this.notice(position, i, message);
     return reply;
+  }
+
+  /** A scheme before the user; answered from the history when it was decided before. */
+  async approve(position: string, round: number, scheme: string): Promise<Approval> {
+    await this.#guard(position);
+    const { log, approval } = this.#deps;
+    const outcome = await log.step<Approval>(position, { kind: 'approval', round, scheme }, async () => {
+      const said = await approval?.(position, round, scheme);
+      if (said === undefined) throw failed({ code: 'internal', message: 'Nobody can be asked to approve a scheme.' });
+      return 'verdict' in said ? { kind: 'done', response: said } : { kind: 'parked', waiting: said };
+    });
+    if (outcome.kind === 'parked') throw new Stop('parked', null, outcome.waiting);
+    if (outcome.response.kind !== 'approval') throw this.#mixedUp(position);
+    return outcome.response;
   }
 
   async #ask(position: string, request: ChatRequest, onUnanswered: () => void) {

@@ -207,12 +207,12 @@ export async function appendEvent(
 
 export interface OpenStep {
   readonly position: string;
-  readonly kind: 'chat' | 'job';
+  readonly kind: 'chat' | 'job' | 'approval';
   readonly state: 'open' | 'parked';
 }
 
 export async function openStep(db: Database, run: string): Promise<OpenStep | null> {
-  const row = await db.get<{ position: string; kind: 'chat' | 'job'; state: 'open' | 'parked' }>(
+  const row = await db.get<{ position: string; kind: OpenStep['kind']; state: 'open' | 'parked' }>(
     "SELECT position, kind, state FROM steps WHERE run = ? AND state <> 'done' ORDER BY ordinal LIMIT 1",
     [run],
   );

@@ -59,5 +59,6 @@ export async function findStep(
     request: request === null ? null : chatRequestSchema.parse(JSON.parse(request)),
     reply: response?.kind === 'chat' ? response.reply : null,
     job: response?.kind === 'job' ? response.result : null,
+    approval: response?.kind === 'approval' ? response : null,
   };
 }

@@ -55,15 +55,14 @@ export const drivingMethods = (api: ApiContext): Handlers<Methods> => ({
         ctx,
       ),
     ),
-  'runs.replay': async ({ recording, slowMs }) => {
+  'runs.replay': async ({ recording, ...rest }) => {
     const file = await recordingFile(api.app.root, recording);
-    return begin(api, (ctx) => replayRecording(api.app, { file, slowMs }, ctx));
+    return begin(api, (ctx) => replayRecording(api.app, { file, ...rest }, ctx));
   },
   'runs.resume': (params) => resume(api, params),
   'runs.answer': ({ run, text }) => resume(api, { run, answerText: text }),
-  'runs.approve': async ({ run }) => {
-    throw new AppFailure(err('usage', `Run ${run} does not wait for an approval.`).error);
-  },
+  'runs.approve': ({ run, scheme, reject }) =>
+    resume(api, { run, decision: { verdict: reject === true ? 'reject' : 'approve', scheme } }),
   'runs.pause': async ({ run }) => {
     const { id } = await (await api.store()).find(run);
     if (!api.active.pause(id)) await elsewhere(api, id, 'Pause');

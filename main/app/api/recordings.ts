@@ -1,19 +1,25 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AppFailure, err, type RecordingLine } from '../../contract/index.ts';
-import { parseRecording } from '../../store/index.ts';
+import { z } from 'zod';
+import { AppFailure, dtypeSchema, err, type RecordingLine } from '../../contract/index.ts';
 import type { ApiContext, Handlers } from './context.ts';
 
 const folderOf = (root: string): string => join(root, 'test', 'recordings');
+/** What a line says; the rest is checked when it is replayed. */
+const headSchema = z.object({
+  format: z.literal('cudamaster-recording'),
+  config: z.object({ task: z.string(), dtype: dtypeSchema, model: z.string() }),
+  note: z.string(),
+});
 const lines = new Map<string, { stamp: string; line: RecordingLine }>();
 
-/** Recordings are parsed once: they are read only, and a megabyte each. */
+/** Recordings are read once: they do not change, and are a megabyte each. */
 async function lineOf(file: string, id: string): Promise<RecordingLine> {
   const { size, mtimeMs } = await stat(file);
   const stamp = `${size} ${mtimeMs}`;
   const known = lines.get(file);
   if (known?.stamp === stamp) return known.line;
-  const { config, note } = parseRecording(await readFile(file, 'utf8'), file);
+  const { config, note } = headSchema.parse(JSON.parse(await readFile(file, 'utf8')));
   const { task, dtype } = config;
   const line = { id, title: `${task} ${dtype}, ${config.model}`, task, dtype, note, bytes: size };
   lines.set(file, { stamp, line });

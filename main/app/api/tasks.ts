@@ -1,3 +1,5 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   type AppError,
   AppFailure,
@@ -18,7 +20,9 @@ import {
   type LoadedTask,
   listTasks,
   problemsOf,
+  shippedTasks,
   signature,
+  taskIds,
   weightsOf,
 } from '../../evaluate/task/index.ts';
 import { buildArgv } from '../../jobs/substitute.ts';
@@ -44,6 +48,34 @@ function entries(root: string): TaskEntry[] {
       ? loaded.value.task.dtypes.map((dtype) => entry(loaded.value, dtype))
       : [{ id, dtype: 'fp32', title: null, category: null, sizes: null, library: false, fault: loaded.error.message }],
   );
+}
+
+/** Changes whenever a file of a task does. */
+function stampOf(root: string): string {
+  const folder = join(root, shippedTasks);
+  const parts: string[] = [];
+  for (const id of taskIds(root))
+    for (const name of readdirSync(join(folder, id))) {
+      const { mtimeMs, size } = statSync(join(folder, id, name));
+      parts.push(`${id}/${name} ${mtimeMs} ${size}`);
+    }
+  return parts.join('\n');
+}
+
+/** Checking fifty tasks takes a second: it is done once for files that stay the same. */
+class TaskList {
+  readonly #root: string;
+  #known: { stamp: string; list: TaskEntry[] } | null = null;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  get(): TaskEntry[] {
+    const stamp = stampOf(this.#root);
+    if (this.#known?.stamp !== stamp) this.#known = { stamp, list: entries(this.#root) };
+    return this.#known.list;
+  }
 }
 
 /** Scored problems with weights that sum to 1. */
@@ -153,8 +185,9 @@ async function detail(
 
 export function taskMethods(api: ApiContext): Handlers<'tasks.list' | 'tasks.get'> {
   const tools = new Tools();
+  const list = new TaskList(api.app.root);
   return {
-    'tasks.list': async () => entries(api.app.root),
+    'tasks.list': async () => list.get(),
     'tasks.get': (params) => detail(api, tools, params),
   };
 }

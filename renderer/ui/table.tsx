@@ -47,6 +47,10 @@ interface TableProps<R> {
 const isSelected = (selected: TableProps<unknown>['selected'], key: string): boolean =>
   typeof selected === 'string' ? selected === key : (selected?.has(key) ?? false);
 
+/** Pixels that the tracks need at least: every row takes the same, whatever is in its cells. */
+const leastWidth = (columns: readonly { readonly width: string }[]): number =>
+  columns.reduce((sum, c) => sum + Number(/([\d.]+)px/.exec(c.width)?.[1] ?? 60), 0);
+
 /** Keys that move the current row: new index, or null. */
 function moved(key: string, index: number, last: number, page: number): number | null {
   switch (key) {
@@ -91,6 +95,7 @@ export function Table<R>(props: TableProps<R>) {
     scrollPaddingStart: 28,
   });
   const template = columns.map((c) => c.width).join(' ');
+  const minWidth = leastWidth(columns);
   const current = Math.min(at, shown.length - 1);
 
   // The current row follows a selection made elsewhere.
@@ -133,13 +138,19 @@ export function Table<R>(props: TableProps<R>) {
       onKeyDown={onKeyDown}
       style={maxHeight ? { maxHeight, flex: 'none' } : undefined}
     >
-      <div className="grid-head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }} tabIndex={-1}>
+      <div
+        className="grid-head"
+        role="row"
+        aria-rowindex={1}
+        style={{ gridTemplateColumns: template, minWidth }}
+        tabIndex={-1}
+      >
         {columns.map((c) => (
           <HeadCell key={c.id} column={c} sort={sort} onSort={setSort} />
         ))}
       </div>
       {shown.length === 0 && props.empty}
-      <div className="grid-rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
+      <div className="grid-rows" role="rowgroup" style={{ height: virtual.getTotalSize(), minWidth }}>
         {items.map((item) => {
           const row = shown[item.index] as R;
           const key = rowKey(row);
@@ -160,7 +171,12 @@ export function Table<R>(props: TableProps<R>) {
               ]
                 .filter(Boolean)
                 .join(' ')}
-              style={{ gridTemplateColumns: template, height: rowHeight, transform: `translateY(${item.start}px)` }}
+              style={{
+                gridTemplateColumns: template,
+                minWidth,
+                height: rowHeight,
+                transform: `translateY(${item.start}px)`,
+              }}
               onClick={(e) => {
                 setAt(item.index);
                 props.onSelect?.(row, e.ctrlKey || e.metaKey || e.shiftKey);

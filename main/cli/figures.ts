@@ -94,6 +94,21 @@ export function evidenceLines(e: Evaluation, indent = '  '): string[] {
   return lines.map((l) => indent + l);
 }
 
+/** Errors by size and kind of input beside the origin's; a dash where nothing was measured. */
+export function numericsLines(e: Evaluation, indent = '  '): string[] {
+  if (!e.numerics) return [`${indent}errors by size: not measured`];
+  const rows = e.numerics.map((n) => [
+    n.size,
+    n.kind,
+    ulp(n.candidate?.maxUlp ?? null),
+    ulp(n.candidate?.rmsUlp ?? null),
+    ulp(n.origin?.maxUlp ?? null),
+    ulp(n.origin?.rmsUlp ?? null),
+  ]);
+  const head = ['size', 'input', 'max ulp', 'RMS ulp', 'origin max', 'origin RMS'];
+  return table([head, ...rows], [2, 3, 4, 5], indent);
+}
+
 /** Bottleneck and the metrics passed on. */
 export function profileLines(e: Evaluation, indent = '  '): string[] {
   const p = e.profile;

@@ -1,6 +1,6 @@
 import type { EvaluationReport, RoundState, RunLine, RunReport, TaskLine, UsageState } from '../app/index.ts';
 import type { DoctorReport } from '../contract/index.ts';
-import { bottleneckText, evidenceLines, figuresLines, profileLines, ratioText } from './figures.ts';
+import { bottleneckText, evidenceLines, figuresLines, numericsLines, profileLines, ratioText } from './figures.ts';
 import { type Paint, printable, table, wrap } from './output.ts';
 
 const known = (sum: number, unknown: number, replies: number, unit: string): string => {
@@ -75,7 +75,7 @@ export function runLines(report: RunReport, paint: Paint): string[] {
   lines.push(...changeLines(report));
   if (state.usage.replies > 0) lines.push(`used: ${usageText(state.usage)}`);
   if (report.kind === 'optimize' || report.kind === 'replay' || report.kind === 'demo')
-    lines.push(bestText(report, paint));
+    lines.push(...bestLines(report, paint));
   lines.push(`files: ${report.files.folder}`, `history: ${report.files.history}`);
   if (report.waiting)
     lines.push(
@@ -85,6 +85,14 @@ export function runLines(report: RunReport, paint: Paint): string[] {
       continueText(report),
     );
   return lines;
+}
+
+function bestLines(report: RunReport, paint: Paint): string[] {
+  const { best } = report.state;
+  const head = bestText(report, paint);
+  return best && best.round > 0
+    ? [head, '  its errors beside the origin’s:', ...numericsLines(best.evaluation)]
+    : [head];
 }
 
 function bestText(report: RunReport, paint: Paint): string {
@@ -112,6 +120,7 @@ export function evaluationLines(report: EvaluationReport, paint: Paint): string[
     `${paint('bold', `${report.summary.task} ${report.summary.dtype}`)}  ${paint(color, e.outcome)}  ${printable(e.reason)}`,
   ];
   lines.push(...evidenceLines(e), ...figuresLines(e));
+  if (e.numerics) lines.push('', 'Errors', ...numericsLines(e));
   if (e.profile) lines.push('', 'Profile', ...profileLines(e));
   for (const i of e.incidents.slice(0, 10))
     lines.push(`  incident ${i.kind}${i.problem ? ` at ${i.problem}` : ''}: ${printable(i.message)}`);

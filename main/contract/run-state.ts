@@ -184,8 +184,9 @@ export const stateOf = (events: Iterable<RunEvent>): RunState => {
 
 function summarizeBest(best: RunState['best']): RunSummary['best'] {
   if (best === null) return { verified: false, score: null, pMin: null, geomean: null, ci: null };
-  const figures = best.evaluation.figures;
-  if (best.round === 0) return { verified: best.evaluation.verified, score: 1, pMin: 1, geomean: 1, ci: null };
+  const { figures, numerics = null } = best.evaluation;
+  if (best.round === 0)
+    return { verified: best.evaluation.verified, score: 1, pMin: 1, geomean: 1, ci: null, numerics };
   const score = figures?.score ?? null;
   return {
     verified: best.evaluation.verified,
@@ -193,6 +194,7 @@ function summarizeBest(best: RunState['best']): RunSummary['best'] {
     pMin: figures?.pMin ?? null,
     geomean: figures?.geomean ?? null,
     ci: score === null ? null : [score.lo, score.hi],
+    numerics,
   };
 }
 

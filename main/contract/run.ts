@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentNames, chatReplySchema, chatRequestSchema } from './chat.ts';
-import { evaluationSchema, outcomeSchema } from './evaluation.ts';
-import { jobResultSchema, jobSchema } from './job.ts';
+import { evaluationSchema, numericsSchema, outcomeSchema } from './evaluation.ts';
+import { jobResultSchema, jobSchema, type Waiting } from './job.ts';
 import { profileModes } from './profile.ts';
 import { agentModelsSchema, effortSchema } from './provider.ts';
 import { appErrorSchema } from './result.ts';
@@ -120,8 +120,6 @@ export const runEventSchema = z.discriminatedUnion('type', [
     promptTokens: z.number().nullable(),
     completionTokens: z.number().nullable(),
     costUsd: z.number().nullable(),
-    /** Who answered, as far as known. */
-    model: z.string().optional(),
   }),
   z.object({
     type: z.literal('parked'),
@@ -161,6 +159,8 @@ export const runSummarySchema = z.object({
     pMin: z.number().nullable(),
     geomean: z.number().nullable(),
     ci: z.tuple([z.number(), z.number()]).nullable(),
+    /** Errors of the best version beside the origin's; null = not measured. */
+    numerics: z.array(numericsSchema).nullable().optional(),
   }),
   rounds: z.array(
     z.object({

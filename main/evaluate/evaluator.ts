@@ -3,6 +3,7 @@ import {
   type Evaluation,
   type JobBundle,
   type JobResult,
+  type Numerics,
   ok,
   type ProfileMode,
   type Result,
@@ -38,6 +39,8 @@ export interface EvaluationRequest {
   readonly best: Version | null;
   /** How many candidates this run has evaluated, this one included: the level of acceptance is corrected for it. 0 for a baseline. */
   readonly tried: number;
+  /** Origin's errors in the run's baseline: shown beside the candidate's. */
+  readonly originNumerics?: readonly Numerics[] | null;
 }
 
 /** A job to run, or a candidate that the screen refused before anything was built. */
@@ -64,6 +67,7 @@ export function bindEvaluator(binding: EvaluatorBinding): Evaluator {
     tries: request.tried,
     planSeed: binding.planSeed,
     ...(binding.variant === undefined ? {} : { variant: binding.variant }),
+    ...(request.originNumerics === undefined ? {} : { originNumerics: request.originNumerics }),
     label: request.label,
   });
   return {

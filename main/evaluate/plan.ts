@@ -6,6 +6,7 @@ import {
   err,
   FORMAT,
   type JobBundle,
+  type Numerics,
   ok,
   type Problem,
   type ProfileMode,
@@ -57,6 +58,8 @@ export interface EvaluationInput {
   readonly planSeed: string;
   /** 'host': everything without a GPU (tests); timing then means nothing. Default 'gpu'. */
   readonly variant?: Variant;
+  /** Origin's errors in the run's baseline: shown beside the candidate's, no part of the job. */
+  readonly originNumerics?: readonly Numerics[] | null;
   /** Human label of the job, "dot_product fp32 r1.a0". */
   readonly label: string;
   /** true: the task's library.cu is built, verified and timed beside the others (arm L); its failure is no fault of anything else. */

@@ -22,7 +22,7 @@ import { type Stop, toStop } from './stop.ts';
  */
 export async function optimize(config: LoopConfig, deps: LoopDeps): Promise<LoopOutcome> {
   const steps = new Steps(config, deps);
-  const state: State = { best: null, tried: 0, history: [], remarks: [] };
+  const state: State = { best: null, origin: null, tried: 0, history: [], remarks: [] };
   const outcome = (status: LoopOutcome['status'], error: AppError | null, stop?: Stop): LoopOutcome => ({
     status,
     best: state.best,
@@ -40,6 +40,7 @@ export async function optimize(config: LoopConfig, deps: LoopDeps): Promise<Loop
     });
     // Line 1: the original is the first best version, with P = 1.
     const evaluation = await measureBaseline(config, steps);
+    state.origin = evaluation;
     state.best = { ...config.origin, round: 0, attempt: 0, evaluation, score: 1 };
     for (let round = 1; round <= config.run.rounds; round++) await oneRound(config, deps, steps, state, round);
     await steps.event('run-ended.done', { type: 'run-ended', status: 'done', error: null });
@@ -130,7 +131,6 @@ async function endRound(
   });
 }
 
-/** Line 4. null: the reply was unusable. */
 interface Planned {
   readonly scheme: string;
   readonly by: 'planner' | 'user';
@@ -167,6 +167,7 @@ async function approvedPlan(
   }
 }
 
+/** Line 4. null: the reply was unusable. */
 async function plan(
   config: LoopConfig,
   ctx: AgentContext,

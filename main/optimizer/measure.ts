@@ -7,6 +7,8 @@ import { failed } from './stop.ts';
 /** What the loop carries from round to round. */
 export interface State {
   best: Best | null;
+  /** The origin, as measured last. */
+  origin: Evaluation | null;
   tried: number;
   readonly history: PastScheme[];
   /** For the Compiler: options refused or failed so far. */
@@ -55,6 +57,7 @@ export async function remeasure(
       remedy: 'Resume the run on the machine where it began, or mend the original.',
       detail: origin.digest,
     });
+  state.origin = origin;
   if (best.round === 0) {
     state.best = { ...best, evaluation: origin };
     return;
@@ -64,6 +67,7 @@ export async function remeasure(
     candidate: { source: best.source, compileArgs: best.compileArgs },
     best: null,
     tried: 1,
+    originNumerics: origin.numerics,
   });
   if (!isValidOutcome(evaluation.outcome)) {
     await steps.notice(

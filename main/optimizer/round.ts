@@ -144,6 +144,7 @@ async function evaluateCandidate(
     candidate: version,
     best: best.round === 0 ? null : { source: best.source, compileArgs: best.compileArgs },
     tried: state.tried,
+    originNumerics: state.origin?.numerics,
   });
   await ctx.steps.event(`${at}.evaluated`, { type: 'evaluated', round, attempt, evaluation });
   return evaluation;

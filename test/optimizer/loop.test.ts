@@ -117,7 +117,7 @@ describe('branches of the loop', () => {
     expect(outcome.best).toMatchObject({ round: 0, score: 1, source: originSource });
     expect(summary.rounds[0]?.attempts.map((a) => a.outcome)).toEqual(['race', 'race', 'timeout']);
     expect(userText(provider, 'r2.planner')).toContain('INVALID (timeout)');
-    expect(summary.best).toEqual({ verified: true, score: 1, pMin: 1, geomean: 1, ci: null });
+    expect(summary.best).toEqual({ verified: true, score: 1, pMin: 1, geomean: 1, ci: null, numerics: null });
   });
 
   it('the user’s constraints reach all four agents; the Coder learns how earlier candidates failed', async () => {
@@ -150,6 +150,29 @@ describe('branches of the loop', () => {
       position: 'r1.a1.debug',
       message: expect.stringMatching(/^\d+ characters were left out of the middle of the evidence for length\.$/),
     });
+  });
+
+  it('origin’s errors of the baseline stand beside those of every candidate', async () => {
+    const row = (maxUlp: number) => ({
+      problem: 'verify/0',
+      size: 'N=10',
+      kind: 'uniform',
+      candidate: null,
+      origin: { maxUlp, rmsUlp: 0.5 },
+    });
+    const evaluator = scriptedEvaluator();
+    const given: unknown[] = [];
+    const noting: typeof evaluator = {
+      ...evaluator,
+      interpret: (request, ...rest) => {
+        if (request.candidate !== null) given.push(request.originNumerics);
+        const numerics = request.candidate === null ? [row(2)] : null;
+        return { ...evaluator.interpret(request, ...rest), numerics };
+      },
+    };
+    await drive({ 'r1.a0': 'race', 'r1.a1': 'accepted 1.5' }, { rounds: 1 }, { evaluator: noting });
+    expect(given.length).toBeGreaterThan(0);
+    for (const numerics of given) expect(numerics).toEqual([row(2)]);
   });
 
   it('D = 0 means no debugging', async () => {

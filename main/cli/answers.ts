@@ -45,7 +45,7 @@ export function answer<T>(
 }
 
 /** Why a run ended as it did, as an error; null = it is done. */
-function errorOfRun(report: RunReport): AppError | null {
+export function errorOfRun(report: RunReport): AppError | null {
   if (report.status === 'done') return null;
   if (report.waiting) return { code: 'parked', message: report.waiting.how };
   if (report.error) return report.error;
@@ -75,7 +75,7 @@ export function answerRun(session: Session, result: Result<RunReport>): number {
 }
 
 /** 0 accepted or valid; 3 environment; 4 otherwise. */
-function exitOfEvaluation(report: RunReport): number {
+export function exitOfEvaluation(report: RunReport): number {
   const error = errorOfRun(report);
   if (error) return exitCodeOf(error.code);
   const evaluation = report.state.rounds[0]?.attempts[0]?.evaluation ?? report.state.baseline;

@@ -5,6 +5,7 @@ import { answer, answerEvaluation, answerRun, contextOf, type Session } from './
 import { benchCommands } from './bench.ts';
 import { versionCommands } from './export.ts';
 import { askConsent, modelCommands } from './models.ts';
+import { profileCommand } from './profile.ts';
 import { doctorLines, runLines, runTable, taskTable } from './report.ts';
 import { serveCommand } from './serve.ts';
 
@@ -106,31 +107,13 @@ function workCommands(program: Command, open: () => Session, finish: Finish): vo
       } as const;
       finish(answerEvaluation(s, await s.host.services.evaluate(params, contextOf(s))));
     });
-  program
-    .command('profile <task>')
-    .description('profile the original, or a source, with Nsight Compute and name the bottleneck')
-    .option('--source <file>', 'the .cu file; default: the original')
-    .addOption(dtypeOption())
-    .addOption(sizesOption())
-    .addOption(executorOption())
-    .addOption(archOption())
-    .option('--full', 'all metrics, not only those of the bottleneck')
-    .option('--compile-arg <option>', 'nvcc option (repeat)', collect, [])
-    .action(async (task, o) => {
-      const s = open();
-      const params = {
-        kind: 'profile',
-        task,
-        dtype: o.dtype,
-        source: o.source,
-        compileArgs: o.compileArg,
-        profile: o.full ? 'full' : 'filtered',
-        sizeSet: o.sizes,
-        executor: o.executor,
-        arch: o.arch,
-      } as const;
-      finish(answerEvaluation(s, await s.host.services.evaluate(params, contextOf(s))));
-    });
+  profileCommand(program, open, finish, {
+    dtype: dtypeOption,
+    sizes: sizesOption,
+    executor: executorOption,
+    arch: archOption,
+    collect,
+  });
   optimizeCommand(program, open, finish);
 }
 

@@ -112,7 +112,7 @@ const continueText = (report: RunReport): string =>
     : `  Go on: cudamaster resume ${report.id}`;
 
 /** An evaluation or profile as a person reads it. */
-export function evaluationLines(report: EvaluationReport, paint: Paint): string[] {
+export function evaluationLines(report: EvaluationReport, paint: Paint, depth: readonly string[] = []): string[] {
   const e = report.evaluation;
   if (!e) return runLines(report, paint);
   const color = e.outcome === 'accepted' || e.outcome === 'valid' ? 'green' : e.verified ? 'yellow' : 'red';
@@ -121,7 +121,7 @@ export function evaluationLines(report: EvaluationReport, paint: Paint): string[
   ];
   lines.push(...evidenceLines(e), ...figuresLines(e));
   if (e.numerics) lines.push('', 'Errors', ...numericsLines(e));
-  if (e.profile) lines.push('', 'Profile', ...profileLines(e));
+  if (e.profile) lines.push('', 'Profile', ...profileLines(e), ...depth);
   for (const i of e.incidents.slice(0, 10))
     lines.push(`  incident ${i.kind}${i.problem ? ` at ${i.problem}` : ''}: ${printable(i.message)}`);
   if (e.digest) lines.push('', ...printable(e.digest).trimEnd().split('\n'));

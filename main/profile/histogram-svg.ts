@@ -1,5 +1,6 @@
 import type { ThresholdProposal } from '../contract/index.ts';
 import { type Histogram, histogram } from './histogram.ts';
+import { coord, escapeXml } from './svg.ts';
 import { PAPER_THRESHOLDS } from './table2.ts';
 
 /** Drawing in SVG user units (pixels at 100 %). */
@@ -7,17 +8,7 @@ const SIZE = { width: 640, height: 372 } as const;
 const PLOT = { left: 56, right: 624, top: 40, bottom: 264 } as const;
 const BINS = 20;
 
-/** Text inside XML or HTML, also in a double-quoted attribute; control characters that XML forbids become �. */
-export const escapeXml = (text: string): string =>
-  text
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones XML 1.0 forbids
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd')
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
-
-const r = (value: number): string => String(Math.round(value * 100) / 100);
+const r = coord;
 const points = (value: number): string => value.toFixed(1);
 const x = (percent: number): number => PLOT.left + ((PLOT.right - PLOT.left) * Math.min(percent, 100)) / 100;
 const tasks = (count: number): string => `${count} ${count === 1 ? 'task' : 'tasks'}`;

@@ -3,7 +3,8 @@ import { Prng } from '../../main/base/random.ts';
 import type { Calibration, Profile, ThresholdProposal } from '../../main/contract/index.ts';
 import { calibrate } from '../../main/profile/calibrate.ts';
 import { calibrationHtml } from '../../main/profile/calibration-html.ts';
-import { escapeXml, histogramSvg, histogramText } from '../../main/profile/histogram-svg.ts';
+import { histogramSvg, histogramText } from '../../main/profile/histogram-svg.ts';
+import { escapeXml } from '../../main/profile/svg.ts';
 import { verdict } from '../../main/profile/table2.ts';
 
 const ids = [

@@ -2,13 +2,15 @@
  * A run as a screen follows it: the engine's own reducer over durable events, and beside it what is only of the moment (tokens that
  * stream in, progress of a job). Pure.
  */
-import type { StoredRunEvent } from '../../main/contract/api.ts';
+import type { RunRow, StoredRunEvent } from '../../main/contract/api.ts';
 import type { AppError } from '../../main/contract/result.ts';
 import type { TransientEvent } from '../../main/contract/run.ts';
 import { emptyRunState, type RunState, reduceRun } from '../../main/contract/run-state.ts';
 
 export interface RunView {
   readonly run: string;
+  /** As its snapshot had it: kind, times, who drives it. null: not read yet. */
+  readonly row: RunRow | null;
   readonly state: RunState;
   readonly seq: number;
   /** Tokens of the open request by agent, the newest part of them; emptied when its reply is stored. */
@@ -21,6 +23,7 @@ export interface RunView {
 
 export const emptyView = (run: string): RunView => ({
   run,
+  row: null,
   state: emptyRunState,
   seq: 0,
   streaming: {},

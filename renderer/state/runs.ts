@@ -51,7 +51,7 @@ async function begin(api: Protocol, run: string, alive: () => boolean, ended: (s
     views: {
       ...views,
       [run]: snapshot.ok
-        ? { ...emptyView(run), state: snapshot.value.state, seq: snapshot.value.seq }
+        ? { ...emptyView(run), row: snapshot.value.row, state: snapshot.value.state, seq: snapshot.value.seq }
         : { ...emptyView(run), error: snapshot.error, settled: true },
     },
   }));

@@ -1,7 +1,7 @@
 import { type ButtonHTMLAttributes, type ReactNode, type Ref, useId } from 'react';
 import { Icon, type IconName } from './icons.tsx';
 
-const join = (...names: readonly (string | false | undefined)[]): string => names.filter(Boolean).join(' ');
+const join = (...names: readonly (string | false | null | undefined)[]): string => names.filter(Boolean).join(' ');
 
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly tone?: 'plain' | 'primary' | 'danger' | 'quiet';
@@ -239,3 +239,13 @@ export function Checkbox({
     </div>
   );
 }
+
+/** A caption over a group that names itself (Segmented). */
+export const Labelled = ({ text, children }: { readonly text: string; readonly children: ReactNode }) => (
+  <div className="field">
+    <span className="labelled" aria-hidden="true">
+      {text}
+    </span>
+    {children}
+  </div>
+);

@@ -29,6 +29,14 @@ export function number(x: number | null | undefined, digits = 4): string {
   return signed(grouped(x.toFixed(Math.min(8, Math.max(0, digits - before)))));
 }
 
+/** A round number on an axis, without trailing zeros: "0.5", "10", "1,000". */
+export const tick = (x: number): string =>
+  x === 0
+    ? '0'
+    : number(x, 6)
+        .replace(/(\.\d*?)0+$/, '$1')
+        .replace(/\.$/, '');
+
 /** A count: all its digits, grouped. */
 export const count = (x: number | null | undefined): string =>
   x === null || x === undefined || !Number.isFinite(x) ? MISSING : signed(grouped(Math.round(x).toString()));
@@ -126,10 +134,11 @@ export function metric(value: MetricValue): { readonly text: string; readonly ti
   return { text: unit === '' || unit === '1' ? number(x) : `${number(x)}${NBSP}${unit}`, title: `${x} ${unit}`.trim() };
 }
 
-/** How long something took or takes: "0.4 s", "12 s", "3 min 05 s", "2 h 07 min". */
+/** How long something took or takes: "45 ms", "2.4 s", "12 s", "3 min 05 s", "2 h 07 min". */
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined || !Number.isFinite(ms) || ms < 0) return MISSING;
   const s = ms / 1000;
+  if (ms < 1000) return `${Math.round(ms)}${NBSP}ms`;
   if (s < 10) return `${s.toFixed(1)}${NBSP}s`;
   if (s < 60) return `${Math.round(s)}${NBSP}s`;
   const pad = (n: number) => String(n).padStart(2, '0');

@@ -1,0 +1,135 @@
+import { useEffect, useRef } from 'react';
+import { useQuery } from '../../api/client.ts';
+import type { RunView } from '../../state/run-view.ts';
+import { CopyButton } from '../../ui/copy.tsx';
+import { Callout, ErrorBox, Output } from '../../ui/feedback.tsx';
+import { count, duration, MISSING, money } from '../../ui/format.ts';
+import { placeOf, stepName } from './positions.ts';
+
+interface Props {
+  readonly run: string;
+  readonly view: RunView;
+  readonly positions: readonly string[];
+}
+
+/** What agents were asked and what they answered, newest state of each; an open one streams. */
+export function Messages({ run, view, positions }: Props) {
+  return (
+    <div className="detail">
+      {positions.map((position) => (
+        <Exchange key={position} run={run} view={view} position={position} />
+      ))}
+    </div>
+  );
+}
+
+function Exchange({
+  run,
+  view,
+  position,
+}: {
+  readonly run: string;
+  readonly view: RunView;
+  readonly position: string;
+}) {
+  const { data, error, refresh } = useQuery('runs.step', { run, position });
+  const done = data?.reply != null;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: news of the run asks again until the answer is stored
+  useEffect(() => {
+    if (!done) refresh();
+  }, [view.seq, done, refresh]);
+  const place = placeOf(position);
+  const title = stepName(place?.step ?? position);
+  const streaming = place === null ? undefined : view.streaming[place.step];
+  if (error && error.code !== 'store.not-found') return <ErrorBox error={error} />;
+  const reply = data?.reply ?? null;
+  const open = data !== null && data.state === 'open';
+  return (
+    <section className="exchange" aria-label={title}>
+      <header className="exchange-bar">
+        <h3>{title}</h3>
+        <span className="mono muted">{position}</span>
+        <span className="node-gap" />
+        {reply && (
+          <span className="muted">
+            {reply.model}, {duration(reply.wallMs)}, {count(reply.usage.promptTokens)} +{' '}
+            {count(reply.usage.completionTokens)} tokens, {money(reply.costUsd)}
+          </span>
+        )}
+      </header>
+      {data === null && <p className="muted">Not asked yet.</p>}
+      {data?.request?.messages.map((m, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: messages of a request have no other name and do not move
+        <details key={index} className="details">
+          <summary>
+            {m.role === 'system' ? 'Role (system message)' : `Request (${m.role} message)`}, {count(m.content.length)}{' '}
+            characters
+          </summary>
+          <Output text={m.content} label={`${m.role} message`} />
+        </details>
+      ))}
+      {reply?.reasoning && (
+        <details className="details">
+          <summary>Thinking, {count(reply.reasoning.length)} characters</summary>
+          <Output text={reply.reasoning} label="Thinking" />
+        </details>
+      )}
+      {reply && (
+        <>
+          {reply.finish !== 'stop' && (
+            <Callout
+              tone="warn"
+              icon="warn"
+              title={
+                reply.finish === 'length'
+                  ? 'The answer was cut by its length limit'
+                  : 'The answer did not end by itself'
+              }
+            />
+          )}
+          {reply.warnings?.map((w) => (
+            <p key={w} className="muted">
+              {w}
+            </p>
+          ))}
+          <div className="exchange-answer">
+            <Output text={reply.text} label={`Answer of the ${title}`} max={460} />
+            <CopyButton text={reply.text} what="the answer" />
+          </div>
+        </>
+      )}
+      {!reply && (open || streaming !== undefined) && <Streaming text={streaming ?? ''} title={title} />}
+      {data?.state === 'parked' && <p className="muted">Waits for the answer: see above.</p>}
+      {data === null || reply || open || data.state === 'parked' ? null : (
+        <p className="muted">No answer is stored: {MISSING}</p>
+      )}
+    </section>
+  );
+}
+
+/** Tokens as they come; stays at the end unless the reader scrolled up. */
+function Streaming({ text, title }: { readonly text: string; readonly title: string }) {
+  const box = useRef<HTMLPreElement>(null);
+  const pinned = useRef(true);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new text scrolls
+  useEffect(() => {
+    const el = box.current;
+    if (el && pinned.current) el.scrollTop = el.scrollHeight;
+  }, [text]);
+  return (
+    <pre
+      ref={box}
+      className="output output-live"
+      tabIndex={0}
+      role="log"
+      aria-live="off"
+      aria-label={`Answer of the ${title}, so far`}
+      onScroll={(e) => {
+        const el = e.currentTarget;
+        pinned.current = el.scrollHeight - el.scrollTop - el.clientHeight < 24;
+      }}
+    >
+      {text === '' ? 'Asked; no token yet …' : text}
+    </pre>
+  );
+}

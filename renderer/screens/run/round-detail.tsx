@@ -1,0 +1,60 @@
+import type { RoundState } from '../../../main/contract/run-state.ts';
+import { setQuery } from '../../app/navigation.ts';
+import type { RunView } from '../../state/run-view.ts';
+import { CopyButton } from '../../ui/copy.tsx';
+import { Badge, Empty } from '../../ui/feedback.tsx';
+import { ratio } from '../../ui/format.ts';
+import { Tabs } from '../../ui/panels.tsx';
+import { Messages } from './messages.tsx';
+
+interface Props {
+  readonly run: string;
+  readonly view: RunView;
+  readonly round: RoundState;
+  readonly tab?: string;
+}
+
+/** A round: its scheme and how it was asked for. */
+export function RoundDetail({ run, view, round, tab }: Props) {
+  const shown = tab === 'messages' ? 'messages' : 'scheme';
+  return (
+    <Tabs
+      label={`Round ${round.round}`}
+      value={shown}
+      onChange={(id) => setQuery({ tab: id })}
+      tabs={[
+        { id: 'scheme', label: 'Scheme' },
+        { id: 'messages', label: 'Planner' },
+      ]}
+    >
+      {shown === 'messages' ? (
+        <Messages run={run} view={view} positions={[`r${round.round}.planner`]} />
+      ) : (
+        <div className="detail">
+          <div className="row">
+            {round.ended ? (
+              <Badge tone={round.accepted ? 'good' : 'neutral'} icon={round.accepted ? 'check' : 'equal'}>
+                {round.accepted ? 'made a new best' : 'made no new best'}
+              </Badge>
+            ) : (
+              <Badge tone="info" icon="wait">
+                under way
+              </Badge>
+            )}
+            {round.score !== null && <span>P {ratio(round.score)}</span>}
+            {round.by === 'user' && <Badge tone="neutral">written by you</Badge>}
+            <span className="node-gap" />
+            {round.scheme !== '' && <CopyButton text={round.scheme} what="the scheme" />}
+          </div>
+          {round.scheme === '' ? (
+            <Empty title="No scheme yet">
+              {round.attempts.length > 0 ? 'This round began from a given source.' : 'The Planner is at work.'}
+            </Empty>
+          ) : (
+            <p className="prose">{round.scheme}</p>
+          )}
+        </div>
+      )}
+    </Tabs>
+  );
+}

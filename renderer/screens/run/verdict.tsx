@@ -1,0 +1,300 @@
+import type { Evaluation, SizeFigures } from '../../../main/contract/evaluation.ts';
+import { Callout, Details, Facts } from '../../ui/feedback.tsx';
+import {
+  bytes,
+  count,
+  dims,
+  duration,
+  level,
+  MISSING,
+  metric,
+  number,
+  percent,
+  ratioEstimate,
+  time,
+  timeEstimate,
+  timeUnit,
+} from '../../ui/format.ts';
+import { bottleneckText, outcomeLook } from '../../ui/outcomes.ts';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Whiskers } from '../../ui/whiskers.tsx';
+
+/** The verdict in words: outcome, reason with figures, and what the word means. */
+export function VerdictBox({ outcome, reason }: { readonly outcome: string | null; readonly reason: string }) {
+  const look = outcomeLook(outcome);
+  return (
+    <Callout tone={look.tone} icon={look.icon} title={look.label}>
+      {reason !== '' && <p className="selectable">{reason}</p>}
+      <p className="muted">{look.meaning}</p>
+    </Callout>
+  );
+}
+
+const phases = { baseline: 'baseline', confirm: 'confirmed in fresh processes' } as const;
+
+/** Score, interval and where it comes from. Figures of a first sample are none. */
+export function ScoreFacts({ evaluation }: { readonly evaluation: Evaluation }) {
+  const { figures } = evaluation;
+  if (figures === null) return null;
+  if (figures.phase === 'nominate')
+    return <p className="muted">A first sample only: there was nothing to confirm, so there are no figures.</p>;
+  const any = figures.score ?? figures.sizes.find((s) => s.originSpanNs)?.originSpanNs;
+  const basis = `${phases[figures.phase]}, ${count(figures.processes)} processes, ${count(figures.calls)} timed calls, ${count(figures.voided)} voided${any ? `, ${level(any.level)} intervals` : ''}`;
+  return (
+    <Facts
+      rows={[
+        ...(figures.score
+          ? ([
+              ['P, weighted speed-up', <strong key="p">{ratioEstimate(figures.score)}</strong>],
+              ['P min, worst size', figures.pMin === null ? null : `${number(figures.pMin)}×`],
+              ['Geometric mean', figures.geomean === null ? null : `${number(figures.geomean)}×`],
+              ['R, against the best', ratioEstimate(figures.ratio)],
+            ] as const)
+          : []),
+        ['Basis', basis],
+      ]}
+    />
+  );
+}
+
+/** What was built, proven and found. */
+export function EvidenceFacts({ evaluation }: { readonly evaluation: Evaluation }) {
+  const { error, build, machine, profile } = evaluation;
+  const verdict = profile?.verdict ?? null;
+  const bound = verdict === null ? '' : bottleneckText(verdict.bottleneck, verdict.launchBound);
+  return (
+    <Facts
+      rows={[
+        ['Verified', evaluation.verified ? 'yes' : 'no'],
+        ['Largest error', error === null ? null : `${number(error.maxUlp, 3)} ulp, RMS ${number(error.rmsUlp, 3)} ulp`],
+        ['Of the limit', error === null ? null : percent(error.worstOfLimit)],
+        [
+          'Build',
+          build === null
+            ? null
+            : `${count(build.registers)} registers, ${bytes(build.spillBytes)} spilled, ${bytes(build.sharedBytes)} shared`,
+        ],
+        [
+          'Profile',
+          profile === null
+            ? 'none'
+            : profile.status === 'complete'
+              ? bound || (verdict?.why ?? 'no verdict')
+              : `${profile.status}: ${profile.reason ?? 'no reason given'}`,
+        ],
+        [
+          'Machine',
+          machine === null
+            ? null
+            : `${machine.gpu?.name ?? 'no GPU'}, driver ${machine.driver ?? MISSING}, CUDA ${machine.toolkit ?? MISSING}, containment ${machine.containment}`,
+        ],
+        ['Took', duration(evaluation.jobWallMs)],
+      ]}
+    />
+  );
+}
+
+/** Speed-up per size as dot and whisker. */
+export function SizeWhiskers({ sizes }: { readonly sizes: readonly SizeFigures[] }) {
+  if (!sizes.some((s) => s.speedup)) return null;
+  return (
+    <Whiskers
+      axis="original / candidate, GPU time, ×"
+      reference={1}
+      rows={sizes.map((s) => ({ id: s.problem, label: dims(s.dims), estimate: s.speedup }))}
+    />
+  );
+}
+
+/** Times per size with intervals, in one unit per column. */
+export function SizeTable({ evaluation }: { readonly evaluation: Evaluation }) {
+  const { figures } = evaluation;
+  if (figures === null || figures.phase === 'nominate' || figures.sizes.length === 0) return null;
+  const { sizes } = figures;
+  const total = sizes.reduce((sum, s) => sum + s.weight, 0);
+  const compared = sizes.some((s) => s.candidateSpanNs !== null);
+  const column = (
+    id: string,
+    title: string,
+    meaning: string,
+    value: (s: SizeFigures) => { value: number } | null,
+    cell: (s: SizeFigures) => string,
+    width = '150px',
+  ): Column<SizeFigures> => ({
+    id,
+    title,
+    meaning,
+    width,
+    align: 'right',
+    sort: (s) => value(s)?.value ?? null,
+    cell: (s) => <span title={cell(s)}>{cell(s)}</span>,
+  });
+  const columns: readonly Column<SizeFigures>[] = [
+    {
+      id: 'size',
+      title: 'Size',
+      width: 'minmax(150px, 1fr)',
+      sort: (s) => dims(s.dims),
+      cell: (s) => <span>{dims(s.dims)}</span>,
+    },
+    {
+      id: 'weight',
+      title: 'Weight',
+      width: '64px',
+      align: 'right',
+      sort: (s) => s.weight,
+      cell: (s) => percent(total > 0 ? s.weight / total : null),
+    },
+    column(
+      'origin',
+      'Original',
+      'GPU time of the original',
+      (s) => s.originSpanNs,
+      (s) => timeEstimate(s.originSpanNs),
+    ),
+    ...(compared
+      ? [
+          column(
+            'best',
+            'Best before',
+            'GPU time of the best version so far',
+            (s) => s.bestSpanNs,
+            (s) => timeEstimate(s.bestSpanNs),
+          ),
+          column(
+            'candidate',
+            'This',
+            'GPU time of this version',
+            (s) => s.candidateSpanNs,
+            (s) => timeEstimate(s.candidateSpanNs),
+          ),
+          column(
+            'speedup',
+            'Original / this',
+            'Speed-up over the original',
+            (s) => s.speedup,
+            (s) => ratioEstimate(s.speedup),
+            '168px',
+          ),
+          column(
+            'versus',
+            'Best / this',
+            'Speed-up over the best before',
+            (s) => s.versusBest,
+            (s) => ratioEstimate(s.versusBest),
+            '160px',
+          ),
+        ]
+      : []),
+    column(
+      'wrapper',
+      'Wrapper',
+      'What a caller waits, launch and synchronisation included',
+      (s) => (compared ? s.candidateWrapperNs : s.originWrapperNs),
+      (s) => timeEstimate(compared ? s.candidateWrapperNs : s.originWrapperNs),
+    ),
+    {
+      id: 'floor',
+      title: 'Floor',
+      meaning: 'The least time that the hardware allows',
+      width: '84px',
+      align: 'right',
+      sort: (s) => s.floorNs,
+      cell: (s) => <span>{s.floorNs === null ? MISSING : time(s.floorNs, timeUnit(s.floorNs))}</span>,
+    },
+  ];
+  return (
+    <Table
+      label="Times per size"
+      columns={columns}
+      rows={sizes}
+      rowKey={(s) => s.problem}
+      maxHeight={28 + 24 * Math.min(16, sizes.length) + 16}
+    />
+  );
+}
+
+/** What the filtered profile passed on, with its meaning. */
+export function FilteredMetrics({ evaluation }: { readonly evaluation: Evaluation }) {
+  const metrics = evaluation.profile?.filtered ?? [];
+  if (metrics.length === 0) return null;
+  return (
+    <table className="plain-table metrics-table">
+      <caption className="visually-hidden">Metrics passed on to the Planner</caption>
+      <thead>
+        <tr>
+          <th scope="col">Metric</th>
+          <th scope="col" className="num">
+            Value
+          </th>
+          <th scope="col">Meaning</th>
+        </tr>
+      </thead>
+      <tbody>
+        {metrics.map((m) => {
+          const { text, title } = metric(m.value);
+          return (
+            <tr key={m.id} title={m.id}>
+              <td>{m.label}</td>
+              <td className="num" title={title}>
+                {text}
+              </td>
+              <td className="wrap muted">{m.meaning}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+/** Wrong elements and incidents: what Debug is told, and more. */
+export function Faults({ evaluation }: { readonly evaluation: Evaluation }) {
+  const { wrong, incidents, digest } = evaluation;
+  const bad = wrong.flatMap((w) =>
+    w.outputs.filter((o) => o.bad > 0 || o.nonFinite > 0).map((o) => ({ ...o, problem: w.problem })),
+  );
+  if (bad.length === 0 && incidents.length === 0 && digest === '') return null;
+  return (
+    <div className="stack">
+      {bad.length > 0 && (
+        <table className="plain-table">
+          <caption className="visually-hidden">Outputs beyond the limit</caption>
+          <thead>
+            <tr>
+              <th scope="col">Problem</th>
+              <th scope="col">Output</th>
+              <th scope="col" className="num">
+                Wrong
+              </th>
+              <th scope="col" className="num">
+                Compared
+              </th>
+              <th scope="col">First wrong</th>
+            </tr>
+          </thead>
+          <tbody>
+            {bad.map((o) => (
+              <tr key={`${o.problem}${o.output}`}>
+                <td>{o.problem}</td>
+                <td className="mono">{o.output}</td>
+                <td className="num">{count(o.bad)}</td>
+                <td className="num">{count(o.compared)}</td>
+                <td className="mono">
+                  {o.first[0] ? `[${o.first[0].index}] got ${o.first[0].got}, want ${o.first[0].want}` : MISSING}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {incidents.map((i) => (
+        <p key={`${i.kind}${i.message}`}>
+          <strong>{i.kind}</strong> <span className="muted">{[i.arm, i.problem].filter(Boolean).join(', ')}</span>{' '}
+          {i.message}
+        </p>
+      ))}
+      {digest !== '' && <Details summary="What the Debug agent is told" text={digest} />}
+    </div>
+  );
+}

@@ -99,6 +99,7 @@ async function lockByFlock(flock: string, path: string, options: LockOptions): P
 
 /** true = locked. With -n, false = someone else holds it. Throws when aborted or when flock itself fails. */
 async function flockOnce(flock: string, fd: number, flags: string[], signal?: AbortSignal): Promise<boolean> {
+  if (signal?.aborted) throw cancelled(); // whoever was told of the wait may have given up
   const [file = flock, ...args] = [...deathSignalPrefix(), flock, ...flags, '0'];
   // node's own spawn: execa does not hand a descriptor of ours to a child.
   const child = spawn(file, args, {

@@ -15,6 +15,8 @@ export interface MatrixCell {
   readonly missing: boolean;
 }
 export interface Matrix {
+  /** What the ends of the colour scale mean: "half", "double the origin". */
+  readonly ends: readonly [less: string, more: string];
   readonly columns: readonly { readonly id: string; readonly label: string; readonly marked: boolean }[];
   readonly rows: readonly {
     readonly id: string;
@@ -65,7 +67,7 @@ export function MatrixChart({
             ]}
           />
         )}
-        <Scale />
+        <Scale ends={matrix.ends} />
       </div>
       {asTable ? (
         <MatrixTable matrix={matrix} label={label} corner={corner} onPick={onPick} />
@@ -83,9 +85,9 @@ export function MatrixChart({
   );
 }
 
-const Scale = () => (
+const Scale = ({ ends: [less, more] }: Pick<Matrix, 'ends'>) => (
   <span className="matrix-scale" aria-hidden="true">
-    <span className="muted">half</span>
+    <span className="muted">{less}</span>
     {[-6, -4, -2].map((step) => (
       <span key={step} className={`scale-cell ${changeClass(step)}`} />
     ))}
@@ -93,7 +95,7 @@ const Scale = () => (
     {[2, 4, 6].map((step) => (
       <span key={step} className={`scale-cell ${changeClass(step)}`} />
     ))}
-    <span className="muted">double the first column</span>
+    <span className="muted">{more}</span>
   </span>
 );
 
@@ -104,19 +106,34 @@ function configOf(
   onPick: (column: string) => void,
 ): ChartConfiguration {
   const { rows, columns } = matrix;
-  const at = (x: number, y: number): MatrixCell | undefined => rows[y]?.cells[x];
-  const data = rows.flatMap((_, y) => columns.map((_c, x) => ({ x, y, v: 0 })));
+  const cellAt = (x: number, y: number): MatrixCell | undefined => rows[y]?.cells[x];
+  const data = rows.flatMap((row) => columns.map((column) => ({ x: column.id, y: row.id, v: 0 })));
   const colourOf = (x: number, y: number) =>
-    changeColour(dark ? 'dark' : 'light', at(x, y)?.step ?? 0) ?? { background: look.surface, text: look.text };
-  const place = (context: { raw: unknown }): { x: number; y: number } => context.raw as { x: number; y: number };
+    changeColour(dark ? 'dark' : 'light', cellAt(x, y)?.step ?? 0) ?? { background: look.surface, text: look.text };
+  /** Cells are listed row by row. */
+  const place = (index: number) => ({ x: index % columns.length, y: Math.floor(index / columns.length) });
+  const names = (labels: readonly string[]) => ({
+    type: 'category' as const,
+    labels: [...labels],
+    offset: true,
+    grid: { display: false },
+    border: { display: false },
+  });
+  const ticks = (text: (index: number) => string) => ({
+    autoSkip: false,
+    maxRotation: 0,
+    color: look.text,
+    font: { family: look.font, size: FONT },
+    callback: (_value: string | number, index: number) => text(index),
+  });
   const config: ChartConfiguration<'matrix'> = {
     type: 'matrix',
     data: {
       datasets: [
         {
-          data,
-          backgroundColor: (context) => {
-            const { x, y } = place(context);
+          data: data as never,
+          backgroundColor: ({ dataIndex }) => {
+            const { x, y } = place(dataIndex);
             return colourOf(x, y).background;
           },
           borderColor: look.grid,
@@ -128,59 +145,33 @@ function configOf(
     },
     options: {
       layout: { padding: 1 },
-      onClick: (_event, elements, chart) => {
-        const raw = chart.data.datasets[0]?.data[elements[0]?.index ?? -1] as unknown as { x: number } | undefined;
-        const column = raw === undefined ? undefined : columns[raw.x];
+      onClick: (_event, elements) => {
+        const index = elements[0]?.index;
+        const column = index === undefined ? undefined : columns[place(index).x];
         if (column) onPick(column.id);
       },
       scales: {
-        x: {
-          type: 'linear',
-          position: 'top',
-          min: -0.5,
-          max: columns.length - 0.5,
-          offset: false,
-          grid: { display: false },
-          border: { display: false },
-          ticks: {
-            stepSize: 1,
-            autoSkip: false,
-            maxRotation: 0,
-            color: look.text,
-            font: { family: look.font, size: FONT },
-            callback: (value) => columns[Number(value)]?.label ?? '',
-          },
-        },
+        x: { ...names(columns.map(({ id }) => id)), position: 'top', ticks: ticks((i) => columns[i]?.label ?? '') },
         y: {
-          type: 'linear',
+          ...names(rows.map(({ id }) => id)),
           reverse: true,
-          min: -0.5,
-          max: rows.length - 0.5,
-          offset: false,
-          grid: { display: false },
-          border: { display: false },
-          afterFit: (scale) => {
+          afterFit: (scale: { width: number }) => {
             scale.width = LABELS;
           },
-          ticks: {
-            stepSize: 1,
-            autoSkip: false,
-            color: look.text,
-            font: { family: look.font, size: FONT },
-            callback: (value) => {
-              const row = rows[Number(value)];
-              return row === undefined ? '' : `${row.label}${row.note === '' ? '' : `  (${row.note})`}`;
-            },
-          },
+          ticks: ticks((i) => {
+            const row = rows[i];
+            return row === undefined ? '' : `${row.label}${row.note === '' ? '' : `  ${row.note}`}`;
+          }),
         },
       },
       plugins: {
+        legend: { display: false },
         tooltip: {
           callbacks: {
             title: () => '',
-            label: (context) => {
-              const { x, y } = place(context);
-              return [`${rows[y]?.label}, ${columns[x]?.label}`, at(x, y)?.spoken ?? ''];
+            label: ({ dataIndex }) => {
+              const { x, y } = place(dataIndex);
+              return [`${rows[y]?.label}, ${columns[x]?.label}`, cellAt(x, y)?.spoken ?? ''];
             },
           },
         },
@@ -237,7 +228,12 @@ function MatrixTable({
             <th scope="col">{corner}</th>
             {matrix.columns.map((column) => (
               <th key={column.id} scope="col" className="num">
-                <button type="button" className="link" aria-pressed={column.marked} onClick={() => onPick(column.id)}>
+                <button
+                  type="button"
+                  className="link-button"
+                  aria-pressed={column.marked}
+                  onClick={() => onPick(column.id)}
+                >
                   {column.label}
                 </button>
               </th>

@@ -76,7 +76,8 @@ export function rooflineModel(of: readonly RooflineOf[], labelOf: (pipe: string)
 function ridges(peaks: RooflinePeaks | null): number[] {
   const bandwidth = peaks?.bytesPerS ?? null;
   if (peaks === null || bandwidth === null || !(bandwidth > 0)) return [];
-  return Object.values(peaks.flopsPerS).map((flops) => flops / bandwidth);
+  // Two decades of the slope are seen below the lowest ridge, one of the roof above the highest.
+  return Object.values(peaks.flopsPerS).flatMap((flops) => [flops / bandwidth / 50, (flops / bandwidth) * 5]);
 }
 
 /** Whole decades around all values, at least two. */

@@ -159,6 +159,7 @@ function configOf({ roofs, points, x, y }: RooflineModel, look: ChartTokens): Ch
         y: decades(y[0], y[1], 'Rate, FLOP/s'),
       },
       plugins: {
+        legend: { display: false },
         tooltip: {
           filter: ({ datasetIndex }) => datasetIndex >= roofs.length,
           callbacks: {
@@ -201,7 +202,7 @@ const roofNames = (roofs: RooflineModel['roofs'], look: ChartTokens) => ({
       ctx.save();
       if (roof.pipe === null) {
         const angle = Math.atan2(to.y - from.y, to.x - from.x);
-        ctx.translate(from.x + (to.x - from.x) * 0.3, from.y + (to.y - from.y) * 0.3);
+        ctx.translate((from.x + to.x) / 2, (from.y + to.y) / 2);
         ctx.rotate(angle);
         ctx.textAlign = 'center';
         ctx.fillText(text, 0, -6);

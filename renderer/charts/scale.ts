@@ -57,13 +57,13 @@ export function heatStep(value: number | null, most: number): number {
   return Math.min(HEAT_STEPS, Math.max(1, Math.ceil((value / most) * HEAT_STEPS)));
 }
 
-/** Step of a relative change: −CHANGE_STEPS … CHANGE_STEPS, full colour at half or double; 0: within 1 %, or not known. */
-export function changeStep(ratio: number | null): number {
+/** Step of a relative change: −CHANGE_STEPS … CHANGE_STEPS, full colour at a factor of `full` (double, half); 0: within 1 %, or not known. */
+export function changeStep(ratio: number | null, full = 2): number {
   if (ratio === null || !(ratio > 0)) return 0;
-  const doublings = Math.log2(ratio);
-  if (Math.abs(doublings) < Math.log2(1.01)) return 0;
-  const step = Math.min(CHANGE_STEPS, Math.max(1, Math.ceil(Math.abs(doublings) * CHANGE_STEPS)));
-  return Math.sign(doublings) * step;
+  const size = Math.log2(ratio);
+  if (Math.abs(size) < Math.log2(1.01)) return 0;
+  const part = Math.abs(size) / Math.log2(full);
+  return Math.sign(size) * Math.min(CHANGE_STEPS, Math.max(1, Math.ceil(part * CHANGE_STEPS)));
 }
 
 /** Colours of steps 1 … HEAT_STEPS (index 0 is step 1). */

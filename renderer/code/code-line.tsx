@@ -50,8 +50,8 @@ export const CodeLine = memo(function CodeLine({ row, id, position, top, look, s
         <span role="gridcell" className="code-label">
           {row.label}
         </span>
-        <span role="gridcell" className={`code-share ${heat(row.samples, look.most)}`}>
-          {figure(row.samples, look)}
+        <span role="gridcell" className={`code-share ${heat(row.samples, look.most, look)}`}>
+          {row.measured ? figure(row.samples, look) : ''}
         </span>
         <span role="gridcell" className="code-text" title={row.text.length > 60 ? row.text.trim() : undefined}>
           {spans.map(({ text, kind }, i) =>
@@ -69,8 +69,8 @@ export const CodeLine = memo(function CodeLine({ row, id, position, top, look, s
       {columns.map((column) => {
         const value = cellValue(row, column);
         return (
-          <span key={column} role="gridcell" className={`code-cell ${heat(value, look.mostStall)}`}>
-            {figure(value, look)}
+          <span key={column} role="gridcell" className={`code-cell ${heat(value, look.mostStall, look)}`}>
+            {row.measured ? figure(value, look) : ''}
           </span>
         );
       })}
@@ -78,8 +78,10 @@ export const CodeLine = memo(function CodeLine({ row, id, position, top, look, s
   );
 });
 
-const heat = (value: number | null, most: number): string => {
-  const step = heatStep(value, most);
+/** Shares that round to nothing keep their figure and get no colour. */
+const FAINT = 0.0005;
+const heat = (value: number | null, most: number, { total }: LineLook): string => {
+  const step = value !== null && value < FAINT * total ? 0 : heatStep(value, most);
   return step === 0 ? '' : `h${step}`;
 };
 

@@ -1,4 +1,4 @@
-import { cppLanguage } from '@codemirror/lang-cpp';
+import { parser } from '@lezer/cpp';
 import { classHighlighter, highlightTree } from '@lezer/highlight';
 
 /** A stretch of text of one class ('' = plain). */
@@ -20,7 +20,7 @@ export function cudaSpans(line: string): readonly Span[] {
   return remembered(`c${line}`, () => {
     const text = line.slice(0, LONGEST);
     const marks: { from: number; to: number; kind: string }[] = [];
-    highlightTree(cppLanguage.parser.parse(text), classHighlighter, (from, to, kind) => marks.push({ from, to, kind }));
+    highlightTree(parser.parse(text), classHighlighter, (from, to, kind) => marks.push({ from, to, kind }));
     const plain = (from: number, to: number): boolean =>
       !marks.some((m) => m.from < to && from < m.to && /tok-(comment|string)/.test(m.kind));
     for (const { 0: word, index } of text.matchAll(CUDA_WORDS))

@@ -14,9 +14,12 @@ interface Props {
 }
 
 const WIDTH = 18;
+/** Short code is not stretched over the whole height. */
+const MOST_PER_ROW = 6;
 
 /** All rows of a pane at once: heat, marks and the part in view. Pointer only; keys n and p do the same. */
-export function Minimap({ rows, order, height, marked, scroller }: Props) {
+export function Minimap({ rows, order, height: room, marked, scroller }: Props) {
+  const height = Math.min(room, order.length * MOST_PER_ROW);
   const canvas = useRef<HTMLCanvasElement>(null);
   const view = useRef<HTMLDivElement>(null);
   const dark = useDark();
@@ -62,7 +65,7 @@ export function Minimap({ rows, order, height, marked, scroller }: Props) {
     element.scrollTop = (y / height) * element.scrollHeight - element.clientHeight / 2;
   };
   return (
-    <div className="minimap" aria-hidden="true" onPointerDown={jump} onPointerMove={jump} style={{ height }}>
+    <div className="minimap" aria-hidden="true" onPointerDown={jump} onPointerMove={jump} style={{ height: room }}>
       <canvas ref={canvas} style={{ width: WIDTH, height }} />
       <div ref={view} className="minimap-view" />
     </div>

@@ -126,12 +126,13 @@ export function money(usd: number | null | undefined): string {
 export function metric(value: MetricValue): { readonly text: string; readonly title: string } {
   if (!value.available) return { text: 'not available', title: value.reason };
   const { value: x, unit } = value;
-  if (unit === '%') return { text: `${number(x)}${NBSP}%`, title: `${x} %` };
+  if (unit === '%') return { text: `${number(x, 3)}${NBSP}%`, title: `${x} %` };
   if (unit === 'ns' || unit === 'nsecond') return { text: time(x), title: `${x} ns` };
   if (unit === 'byte') return { text: bytes(x), title: `${x} bytes` };
   if (/^(byte\/s|byte\/second|flop\/s)$/.test(unit))
     return { text: si(x, unit.startsWith('byte') ? 'B/s' : 'FLOP/s'), title: `${x} ${unit}` };
-  return { text: unit === '' || unit === '1' ? number(x) : `${number(x)}${NBSP}${unit}`, title: `${x} ${unit}`.trim() };
+  const figure = Number.isInteger(x) ? count(x) : number(x);
+  return { text: unit === '' || unit === '1' ? figure : `${figure}${NBSP}${unit}`, title: `${x} ${unit}`.trim() };
 }
 
 /** How long something took or takes: "45 ms", "2.4 s", "12 s", "3 min 05 s", "2 h 07 min". */

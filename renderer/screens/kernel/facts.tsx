@@ -57,9 +57,6 @@ export function SizesPanel({ detail }: { readonly detail: TaskDetail }) {
                 Work
               </th>
               <th scope="col" className="num">
-                FLOP/B
-              </th>
-              <th scope="col" className="num">
                 GPU span
               </th>
               <th scope="col" className="num">
@@ -67,9 +64,6 @@ export function SizesPanel({ detail }: { readonly detail: TaskDetail }) {
               </th>
               <th scope="col" className="num">
                 Floor
-              </th>
-              <th scope="col" className="num">
-                Above floor
               </th>
             </tr>
           </thead>
@@ -83,12 +77,18 @@ export function SizesPanel({ detail }: { readonly detail: TaskDetail }) {
                   </th>
                   <td className="num">{percent(row.weight, 2)}</td>
                   <td className="num">{bytes(row.bytes)}</td>
-                  <td className="num">{si(row.flop, 'FLOP')}</td>
-                  <td className="num">{number(row.intensity, 3)}</td>
+                  <td
+                    className="num"
+                    title={row.intensity === null ? undefined : `${number(row.intensity, 3)} FLOP per byte`}
+                  >
+                    {si(row.flop, 'FLOP')}
+                  </td>
                   <td className="num">{timeEstimate(row.span, unit)}</td>
                   <td className="num">{timeEstimate(row.wrapper)}</td>
-                  <td className="num">{time(row.floorNs, unit)}</td>
-                  <td className="num">{ratio(row.aboveFloor)}</td>
+                  <td className="num" title="Span over floor in brackets">
+                    {time(row.floorNs, unit)}{' '}
+                    {row.aboveFloor !== null && <span className="muted">({ratio(row.aboveFloor)})</span>}
+                  </td>
                 </tr>
               );
             })}
@@ -241,7 +241,11 @@ export function VersionPanel({ detail }: { readonly detail: VersionDetail }) {
           ['GPU', detail.gpu],
           [
             'Made from',
-            detail.parent === null ? null : <a href={hrefOf('kernel', [detail.parent])}>{detail.parent}</a>,
+            detail.parent === null ? null : (
+              <a key="parent" href={hrefOf('kernel', [detail.parent])}>
+                {detail.parent}
+              </a>
+            ),
           ],
           [
             'Run',

@@ -80,7 +80,7 @@ function Shown({ detail, sizeSet }: { readonly detail: TaskDetail; readonly size
       <Splitter
         name="kernel.code"
         label="Width of the source"
-        initial={520}
+        initial={440}
         min={240}
         max={1200}
         first={

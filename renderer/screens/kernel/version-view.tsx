@@ -86,7 +86,7 @@ function Shown({ detail, task }: { readonly detail: VersionDetail; readonly task
       <Splitter
         name="kernel.code"
         label="Width of the source"
-        initial={640}
+        initial={620}
         min={240}
         max={1200}
         first={

@@ -27,6 +27,8 @@ function whyNoCode({ source, heatmap, stages }: Profile): { reason: string; reme
   };
 }
 
+const many = (n: number, what: string): string => `${count(n)} ${what}${n === 1 ? '' : 's'}`;
+
 /** Source and SASS with heat, and in words what the selected row waits for. */
 export function CodeTab({ context }: { readonly context: ProfileContext }) {
   const { profile, selected, catalogue } = context;
@@ -63,12 +65,12 @@ export function CodeTab({ context }: { readonly context: ProfileContext }) {
           {source.samples === null ? 'no samples' : `${count(source.samples)} warp samples`}
         </span>
         <span className="tabular muted">
-          {count(source.lines.length)} lines, {count(source.instructions.length)} instructions
+          {many(source.lines.length, 'line')}, {many(source.instructions.length, 'instruction')}
           {left > 0 && `; ${count(left)} rows with the fewest samples were left out`}
         </span>
         {source.notes.length > 0 && (
           <details className="code-notes">
-            <summary>{source.notes.length} notes</summary>
+            <summary>{many(source.notes.length, 'note')}</summary>
             <ul className="notes">
               {source.notes.map((note) => (
                 <li key={note}>{note}</li>

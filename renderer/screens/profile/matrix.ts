@@ -4,14 +4,17 @@ import { changeStep } from '../../charts/scale.ts';
 import { dims as dimsText, level, metric, number, ratio as times } from '../../ui/format.ts';
 import { changeText, ratioOf } from './change.ts';
 import { describedMetrics, profiled } from './metrics.ts';
-
 import { mainLaunch, type RunVersion } from './versions.ts';
 
 const DURATION = 'gpu__time_duration.sum';
+const ENDS = ['half', 'double the first version’s'] as const;
+
+const columnsOf = (shown: readonly RunVersion[], selected: string): Matrix['columns'] =>
+  shown.map(({ id, label, isBest }) => ({ id, label: isBest ? `${label} ★` : label, marked: id === selected }));
 
 /**
  * Metrics × versions of a run. Colour: change against the first version shown (the origin); text: the value. Metrics without a single
- * value are left out, as are identifiers and attributes of the GPU that cannot change.
+ * value are left out, as are attributes of the GPU.
  */
 export function metricMatrix(
   versions: readonly RunVersion[],
@@ -24,15 +27,12 @@ export function metricMatrix(
     catalogue,
     shown.map(({ evaluation }) => evaluation?.profile ?? null),
   );
-  const ids = [...new Set([DURATION, ...known.keys()])].filter((id) =>
-    launches.some((launch) => launch?.metrics[id]?.available),
+  const ids = [...new Set([DURATION, ...known.keys()])].filter(
+    (id) => !id.startsWith('device__') && launches.some((launch) => launch?.metrics[id]?.available),
   );
   return {
-    columns: shown.map(({ id, label, isBest }) => ({
-      id,
-      label: isBest ? `${label} ★` : label,
-      marked: id === selected,
-    })),
+    ends: ENDS,
+    columns: columnsOf(shown, selected),
     rows: ids.map((id) => {
       const first = launches[0]?.metrics[id];
       const unit = launches.flatMap((launch) => valueUnit(launch?.metrics[id]))[0] ?? '';
@@ -65,35 +65,38 @@ function metricCell(value: MetricValue | undefined, first: MetricValue | undefin
 
 /** Confirmed speed-up over the origin of every version at every size, with its interval. */
 export function speedupMatrix(versions: readonly RunVersion[], selected: string): Matrix {
-  const shown = versions.filter(({ evaluation }) =>
-    (evaluation?.figures?.sizes ?? []).some(({ speedup }) => speedup !== null),
-  );
+  const shown = versions.filter(({ evaluation }) => confirmed(evaluation).some(({ speedup }) => speedup !== null));
   const sizes = new Map<string, { label: string; weight: number }>();
+  let full = 2;
   for (const { evaluation } of shown)
-    for (const { problem, dims, weight } of evaluation?.figures?.sizes ?? [])
+    for (const { problem, dims, weight, speedup } of confirmed(evaluation)) {
       sizes.set(problem, { label: dimsText(dims), weight });
+      const value = speedup?.value ?? 1;
+      if (value > 0) full = Math.max(full, value, 1 / value);
+    }
   return {
-    columns: shown.map(({ id, label, isBest }) => ({
-      id,
-      label: isBest ? `${label} ★` : label,
-      marked: id === selected,
-    })),
+    ends: [`1/${number(full, 3)}`, `${number(full, 3)} times as fast as the origin`],
+    columns: columnsOf(shown, selected),
     rows: [...sizes].map(([problem, { label, weight }]) => ({
       id: problem,
       label,
       note: `weight ${number(weight, 3)}`,
-      cells: shown.map(({ evaluation }) => speedupCell(evaluation, problem)),
+      cells: shown.map(({ evaluation }) => speedupCell(evaluation, problem, full)),
     })),
   };
 }
 
-function speedupCell(evaluation: Evaluation | null, problem: string): MatrixCell {
-  const speedup = evaluation?.figures?.sizes.find((size) => size.problem === problem)?.speedup ?? null;
+/** First samples only nominate: their figures are not shown. */
+const confirmed = (evaluation: Evaluation | null) =>
+  evaluation?.figures?.phase === 'confirm' ? evaluation.figures.sizes : [];
+
+function speedupCell(evaluation: Evaluation | null, problem: string, full: number): MatrixCell {
+  const speedup = confirmed(evaluation).find((size) => size.problem === problem)?.speedup ?? null;
   if (speedup === null) return { text: '–', step: 0, missing: true, spoken: 'not measured at this size' };
   const { value, lo, hi, level: confidence } = speedup;
   return {
     text: times(value),
-    step: changeStep(value),
+    step: changeStep(value, full),
     missing: false,
     spoken: `${number(value)} times as fast, ${level(confidence)} interval ${number(lo)} to ${number(hi)}`,
   };

@@ -87,9 +87,16 @@ function VerdictPanel({ context }: { readonly context: ProfileContext }) {
         )}
         <span className="swatch swatch-theta" aria-hidden="true" /> threshold θ of the verdict
       </p>
+      <Missing bars={all} />
       <MetricList context={context} />
     </Panel>
   );
+}
+
+/** Bars without a value, by their reason. */
+function Missing({ bars: all }: { readonly bars: readonly Bar[] }) {
+  const missing = all.flatMap(({ label, value }) => (value.available ? [] : [`${label} (${value.reason})`]));
+  return missing.length === 0 ? null : <p className="muted">Not available: {missing.join('; ')}.</p>;
 }
 
 function BarRow({ bar, meaning }: { readonly bar: Bar; readonly meaning: string }) {
@@ -109,7 +116,6 @@ function BarRow({ bar, meaning }: { readonly bar: Bar; readonly meaning: string 
         {baseline?.available ? `${baseline.value.toFixed(1)} %` : baseline === null ? '' : 'n/a'}
       </span>
       <span role="cell" className="sol-track">
-        {!value.available && <span className="sol-reason muted">not available: {value.reason}</span>}
         {ghost !== null && <span className="sol-ghost" style={{ width: ghost }} />}
         {now !== null && <span className="sol-now" style={{ width: now }} />}
         {threshold !== null && (
@@ -362,7 +368,7 @@ function LaunchPanel({ context }: { readonly context: ProfileContext }) {
                 <th scope="row">
                   <button
                     type="button"
-                    className="link mono launch-name"
+                    className="link-button mono launch-name"
                     aria-pressed={l.index === launch?.index}
                     title={l.kernel}
                     onClick={() => setQuery({ launch: `${l.index}` })}

@@ -10,6 +10,8 @@ export const toolPathsSchema = z.object({
   /** true: pass `-ccbin cxx` to nvcc. */
   ccbin: z.boolean(),
   ncu: z.string().nullable(),
+  /** Other Nsight Compute programs, in the order to try them when the first does not fit driver or GPU. */
+  otherNcus: z.array(z.object({ path: z.string(), version: z.string() })).optional(),
   sanitizer: z.string().nullable(),
   bwrap: z.string().nullable(),
   /** Toolkit root: include/ and lib64/ (or lib/) below or spread as Debian does; extra folders listed. */

@@ -168,7 +168,8 @@ function toolParts(tools: ToolPaths): string[] {
   };
   if (tools.toolkit) both(tools.toolkit);
   for (const dir of [...tools.includeDirs, ...tools.libDirs]) both(dir);
-  for (const tool of [tools.nvcc, tools.cxx, tools.ncu, tools.sanitizer]) {
+  const others = (tools.otherNcus ?? []).map((other) => other.path);
+  for (const tool of [tools.nvcc, tools.cxx, tools.ncu, ...others, tools.sanitizer]) {
     if (!tool) continue;
     both(tool);
     both(installDir(real(tool)));

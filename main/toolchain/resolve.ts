@@ -88,6 +88,7 @@ async function toolPaths(found: Discovery): Promise<ToolPaths> {
     cxx: compiler?.path ?? null,
     ccbin: proven?.ccbin ?? false,
     ncu: ncu?.path ?? null,
+    otherNcus: found.ncus.found.slice(1).map(({ path, version }) => ({ path, version })),
     sanitizer: found.sanitizer?.path ?? null,
     bwrap: found.sandbox.path,
     toolkit: toolkit?.root ?? null,

@@ -12,6 +12,12 @@ const faults: ReadonlyArray<{
   readonly remedy: string;
 }> = [
   {
+    pattern: /nsight-compute directory is not found|Nsight Compute is not installed/i,
+    code: 'env.ncu-missing',
+    message: 'This ncu is only the wrapper of an installation that is not there.',
+    remedy: 'Install Nsight Compute (package cuda-nsight-compute), or set the path of the real ncu in the settings.',
+  },
+  {
     pattern: /ERR_NVGPUCTRPERM|Insufficient_?Privilege|permission to access NVIDIA GPU Performance Counters/i,
     code: 'env.ncu-permission',
     message: 'This user may not read the GPU performance counters.',

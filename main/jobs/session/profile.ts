@@ -56,7 +56,20 @@ export async function profile(plan: ProfilePlan, scope: Scope, out: ProfileResul
       'Nsight Compute (ncu) was not found.',
       'Install it (package cuda-nsight-compute or the stand-alone installer). Timing works without.',
     );
-  out.ncuVersion = machine.ncu;
+  const programs = [{ path: ncu, version: machine.ncu }, ...(scope.ctx.tools.otherNcus ?? [])];
+  for (const [i, { path, version }] of programs.entries()) {
+    out.ncuVersion = version;
+    try {
+      return await profileBy(path, plan, scope, out);
+    } catch (fault) {
+      if (!(fault instanceof EnvironmentFault) || fault.reason.code !== 'env.ncu-incompatible') throw fault;
+      if (i === programs.length - 1) throw misfit(fault, scope, programs);
+      scope.ctx.progress(`profile: ncu ${version ?? ''} does not fit, trying ncu ${programs[i + 1]?.version ?? ''}`);
+    }
+  }
+}
+
+async function profileBy(ncu: string, plan: ProfilePlan, scope: Scope, out: ProfileResult): Promise<void> {
   const tool = new Ncu(scope, plan, ncu);
   await tool.open();
   try {
@@ -65,6 +78,18 @@ export async function profile(plan: ProfilePlan, scope: Scope, out: ProfileResul
   } finally {
     await tool.close();
   }
+}
+
+/** Which versions do not fit together: the cure is to change one of them. */
+function misfit(
+  { reason }: EnvironmentFault,
+  scope: Scope,
+  programs: readonly { readonly version: string | null }[],
+): EnvironmentFault {
+  const { gpu, driver } = scope.ctx.tools.machine;
+  const versions = programs.map(({ version }) => version ?? 'unknown').join(', ');
+  const here = `ncu ${versions}, driver ${driver ?? 'unknown'}, ${gpu?.name ?? 'GPU unknown'}`;
+  return new EnvironmentFault(reason.code, `${reason.message} (Here: ${here}.)`, reason.remedy);
 }
 
 interface Done extends Collected {

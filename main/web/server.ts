@@ -28,7 +28,7 @@ export interface Web {
 }
 
 /** Stands in index.html where style elements made by scripts need the page's nonce. */
-const nonceMark = '__STYLE_NONCE__';
+const nonceMark = '__CSP_NONCE__';
 
 function policy(nonce: string | null): string {
   const style = nonce === null ? "'self'" : `'self' 'nonce-${nonce}'`;

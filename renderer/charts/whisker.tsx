@@ -23,14 +23,14 @@ export function Whisker({
   const rows = estimates.length;
   const height = 14;
   return (
-    <svg className="whisker" width={width} height={height} aria-hidden="true" focusable="false">
-      {mark !== undefined && <line className="whisker-mark" x1={x(mark)} x2={x(mark)} y1={0} y2={height} />}
+    <svg className="interval" width={width} height={height} aria-hidden="true" focusable="false">
+      {mark !== undefined && <line className="interval-mark" x1={x(mark)} x2={x(mark)} y1={0} y2={height} />}
       {estimates.map((e, i) => {
         if (e === null) return null;
         const y = (height * (i + 1)) / (rows + 1);
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: the place is the identity
-          <g key={i} className={`whisker-${i}`}>
+          <g key={i} className={`interval-${i}`}>
             <line x1={x(e.lo)} x2={Math.max(x(e.hi), x(e.lo) + 0.5)} y1={y} y2={y} />
             <line x1={x(e.lo)} x2={x(e.lo)} y1={y - 2.5} y2={y + 2.5} />
             <line x1={x(e.hi)} x2={x(e.hi)} y1={y - 2.5} y2={y + 2.5} />

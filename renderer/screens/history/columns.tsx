@@ -73,7 +73,7 @@ export function historyColumns(domain: LogDomain | null): readonly Column<Versio
     {
       id: 'version',
       title: 'Version',
-      width: 'minmax(164px, 1.2fr)',
+      width: 'minmax(174px, 1.2fr)',
       sort: (v) => v.id,
       cell: (v) => (
         <span>
@@ -122,7 +122,7 @@ export function historyColumns(domain: LogDomain | null): readonly Column<Versio
     {
       id: 'bottleneck',
       title: 'Bound by',
-      width: 'minmax(140px, 1fr)',
+      width: 'minmax(176px, 1.1fr)',
       sort: (v) => bottleneckText(v.bottleneck, v.launchBound) || null,
       cell: (v) => <span>{shortBottleneck(v)}</span>,
       hint: (v) => bottleneckText(v.bottleneck, v.launchBound) || 'No profile with a verdict.',
@@ -166,7 +166,7 @@ export function historyColumns(domain: LogDomain | null): readonly Column<Versio
     {
       id: 'note',
       title: 'Note',
-      width: 'minmax(110px, 1.3fr)',
+      width: 'minmax(90px, 1.1fr)',
       sort: (v) => v.note || null,
       cell: (v) => <NoteCell row={v} />,
       hint: (v) => v.note,

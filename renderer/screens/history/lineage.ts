@@ -12,12 +12,13 @@ export interface LineageLine {
 /** Versions of the same kernel in the same precision, connected with `id` by parents and children; newest branches last. */
 export function lineageOf(rows: readonly VersionRow[], id: string): LineageLine[] {
   const byId = new Map(rows.map((r) => [r.id, r]));
-  let root = byId.get(id);
-  if (root === undefined) return [];
+  const asked = byId.get(id);
+  if (asked === undefined) return [];
+  let root: VersionRow = asked;
   // A parent may be in the bin or of a run that is gone: the tree begins below it. A circle cannot be, but must not hang us.
   const seen = new Set<string>([root.id]);
   for (;;) {
-    const parent = root.parent === null ? undefined : byId.get(root.parent);
+    const parent: VersionRow | undefined = root.parent === null ? undefined : byId.get(root.parent);
     if (parent === undefined || seen.has(parent.id)) break;
     seen.add(parent.id);
     root = parent;

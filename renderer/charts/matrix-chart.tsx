@@ -154,7 +154,8 @@ function configOf(
         x: { ...names(columns.map(({ id }) => id)), position: 'top', ticks: ticks((i) => columns[i]?.label ?? '') },
         y: {
           ...names(rows.map(({ id }) => id)),
-          reverse: true,
+          // The matrix chart turns the axis round by itself.
+          reverse: false,
           afterFit: (scale: { width: number }) => {
             scale.width = LABELS;
           },

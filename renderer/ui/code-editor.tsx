@@ -163,6 +163,7 @@ export default function CodeEditor({ text, label, onChange, line, extensions, wr
                 history(),
                 highlightActiveLine(),
                 highlightActiveLineGutter(),
+                EditorView.contentAttributes.of({ tabindex: '0' }),
                 keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab]),
               ]
             : [readOnly, keymap.of(searchKeymap)],

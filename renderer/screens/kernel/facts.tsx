@@ -86,7 +86,7 @@ export function SizesPanel({ detail }: { readonly detail: TaskDetail }) {
                   <td className="num">{timeEstimate(row.span, unit)}</td>
                   <td className="num">{timeEstimate(row.wrapper)}</td>
                   <td className="num" title="Span over floor in brackets">
-                    {time(row.floorNs, unit)}{' '}
+                    {time(row.floorNs)}{' '}
                     {row.aboveFloor !== null && <span className="muted">({ratio(row.aboveFloor)})</span>}
                   </td>
                 </tr>

@@ -7,6 +7,8 @@ import { describedMetrics, profiled } from './metrics.ts';
 import { mainLaunch, type RunVersion } from './versions.ts';
 
 const DURATION = 'gpu__time_duration.sum';
+/** Units that are scaled with the value (µs, KiB) stand at each number. */
+const SCALED = /^(ns|byte|(byte|flop)\/s(econd)?)$/;
 const ENDS = ['half', 'double the first version’s'] as const;
 
 const columnsOf = (shown: readonly RunVersion[], selected: string): Matrix['columns'] =>
@@ -39,7 +41,7 @@ export function metricMatrix(
       return {
         id,
         label: known.get(id)?.label ?? id,
-        note: unit,
+        note: SCALED.test(unit) ? '' : unit,
         cells: launches.map((launch, column) => metricCell(launch?.metrics[id], column === 0 ? undefined : first)),
       };
     }),

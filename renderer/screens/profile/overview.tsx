@@ -64,7 +64,7 @@ function VerdictPanel({ context }: { readonly context: ProfileContext }) {
             {context.selected.label}
           </span>
           <span role="columnheader" className="num">
-            {compared?.label ?? ''}
+            {compared?.label ?? '–'}
           </span>
           <span role="columnheader" className="sol-scale" aria-label="Bar, 0 to 100 %">
             {[0, 25, 50, 75, 100].map((tick) => (

@@ -11,8 +11,8 @@ export function Banners() {
     <div className="banners">
       {connection === 'lost' && (
         <div className="banner tone-warn" role="status">
-          <Spinner /> The connection to the engine is lost; trying again. Runs go on in the engine; what you typed is
-          kept.
+          <Spinner /> The connection to the engine is lost; trying again. What you typed is kept. If the server was
+          started anew, open the address that it printed.
         </div>
       )}
       {notices.map((n, index) => (

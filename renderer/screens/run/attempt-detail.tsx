@@ -121,12 +121,10 @@ function Verdict({ attempt }: { readonly attempt: AttemptState }) {
             <section>
               <h3>Speed-up per size</h3>
               <SizeWhiskers sizes={evaluation.figures.sizes} />
+              <h3 className="next">Times per size, GPU time with interval</h3>
+              <SizeTable evaluation={evaluation} />
             </section>
           )}
-          <section>
-            <h3>Times per size, GPU time with interval</h3>
-            <SizeTable evaluation={evaluation} />
-          </section>
           {(evaluation.profile?.filtered.length ?? 0) > 0 && (
             <section>
               <h3>Metrics passed on to the Planner</h3>

@@ -36,28 +36,30 @@ export function JobSteps({
           ['Took', duration(job.wallMs)],
         ]}
       />
-      {job.steps.map((s) => (
-        <details key={s.id} className="job-step" open={s.status !== 'ok' && s.status !== 'skipped'}>
-          <summary>
-            <span
-              className={`job-status tone-${s.status === 'ok' ? 'good' : s.status === 'skipped' ? 'neutral' : 'bad'}`}
-            >
-              {s.status}
-            </span>
-            <span>{jobStepName(s.id)}</span>
-            <span className="node-gap" />
-            <span className="muted">
-              {s.cached ? 'from the build cache' : duration(s.wallMs)}
-              {s.exitCode !== null && s.exitCode !== 0 && `, exit ${count(s.exitCode)}`}
-              {s.signal && `, ${s.signal}`}
-            </span>
-          </summary>
-          {s.command && <CopyLine what={`command of ${s.id}`} text={s.command} />}
-          {s.stderr && <Details summary={`stderr, ${count(s.stderr.length)} characters`} text={s.stderr} />}
-          {s.stdout && <Details summary={`stdout, ${count(s.stdout.length)} characters`} text={s.stdout} />}
-          {!s.stderr && !s.stdout && <p className="muted">It printed nothing.</p>}
-        </details>
-      ))}
+      <div>
+        {job.steps.map((s) => (
+          <details key={s.id} className="job-step" open={s.status !== 'ok' && s.status !== 'skipped'}>
+            <summary>
+              <span
+                className={`job-status tone-${s.status === 'ok' ? 'good' : s.status === 'skipped' ? 'neutral' : 'bad'}`}
+              >
+                {s.status}
+              </span>
+              <span>{jobStepName(s.id)}</span>
+              <span className="node-gap" />
+              <span className="muted">
+                {s.cached ? 'from the build cache' : duration(s.wallMs)}
+                {s.exitCode !== null && s.exitCode !== 0 && `, exit ${count(s.exitCode)}`}
+                {s.signal && `, ${s.signal}`}
+              </span>
+            </summary>
+            {s.command && <CopyLine what={`command of ${s.id}`} text={s.command} />}
+            {s.stderr && <Details summary={`stderr, ${count(s.stderr.length)} characters`} text={s.stderr} />}
+            {s.stdout && <Details summary={`stdout, ${count(s.stdout.length)} characters`} text={s.stdout} />}
+            {!s.stderr && !s.stdout && <p className="muted">It printed nothing.</p>}
+          </details>
+        ))}
+      </div>
     </section>
   );
 }

@@ -68,7 +68,7 @@ export function LiveRun({ run, view, row, at, tab }: Props) {
             <Timeline nodes={nodes} selected={selected} onSelect={select} />
           </section>
         }
-        second={<Selected run={run} view={view} at={selected} tab={tab} onSelect={select} />}
+        second={<Selected run={run} view={view} steps={steps} at={selected} tab={tab} onSelect={select} />}
       />
     </div>
   );
@@ -99,12 +99,14 @@ const NONE: readonly StepLine[] = [];
 function Selected({
   run,
   view,
+  steps,
   at,
   tab,
   onSelect,
 }: {
   readonly run: string;
   readonly view: RunView;
+  readonly steps: readonly StepLine[];
   readonly at: string;
   readonly tab?: string;
   readonly onSelect: (id: string) => void;
@@ -112,7 +114,7 @@ function Selected({
   const { kind, round, attempt } = selectionOf(at);
   if (kind === 'baseline') return <BaselineDetail view={view} />;
   const found = view.state.rounds.find((r) => r.round === round);
-  if (kind === 'round' && found) return <RoundDetail run={run} view={view} round={found} tab={tab} />;
+  if (kind === 'round' && found) return <RoundDetail run={run} view={view} steps={steps} round={found} tab={tab} />;
   const made = found?.attempts.find((a) => a.attempt === attempt);
   if (kind === 'attempt' && found && made)
     return <AttemptDetail key={at} run={run} view={view} round={found} attempt={made} tab={tab} />;

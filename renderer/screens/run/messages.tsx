@@ -1,9 +1,10 @@
 import { useEffect, useRef } from 'react';
+import type { ChatReply } from '../../../main/contract/chat.ts';
 import { useQuery } from '../../api/client.ts';
 import type { RunView } from '../../state/run-view.ts';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Callout, ErrorBox, Output } from '../../ui/feedback.tsx';
-import { count, duration, MISSING, money } from '../../ui/format.ts';
+import { count, duration, money } from '../../ui/format.ts';
 import { placeOf, stepName } from './positions.ts';
 
 interface Props {
@@ -40,7 +41,7 @@ function Exchange({
   }, [view.seq, done, refresh]);
   const place = placeOf(position);
   const title = stepName(place?.step ?? position);
-  const streaming = place === null ? undefined : view.streaming[place.step];
+  const streaming = view.streaming[data?.agent ?? place?.step ?? ''];
   if (error && error.code !== 'store.not-found') return <ErrorBox error={error} />;
   const reply = data?.reply ?? null;
   const open = data !== null && data.state === 'open';
@@ -50,12 +51,8 @@ function Exchange({
         <h3>{title}</h3>
         <span className="mono muted">{position}</span>
         <span className="node-gap" />
-        {reply && (
-          <span className="muted">
-            {reply.model}, {duration(reply.wallMs)}, {count(reply.usage.promptTokens)} +{' '}
-            {count(reply.usage.completionTokens)} tokens, {money(reply.costUsd)}
-          </span>
-        )}
+        {reply && <span className="muted">{replyText(reply)}</span>}
+        {reply && <CopyButton text={reply.text} what={`the answer of the ${title}`} />}
       </header>
       {data === null && <p className="muted">Not asked yet.</p>}
       {data?.request?.messages.map((m, index) => (
@@ -92,19 +89,25 @@ function Exchange({
               {w}
             </p>
           ))}
-          <div className="exchange-answer">
-            <Output text={reply.text} label={`Answer of the ${title}`} max={460} />
-            <CopyButton text={reply.text} what="the answer" />
-          </div>
+          <Output text={reply.text} label={`Answer of the ${title}`} max={460} />
         </>
       )}
       {!reply && (open || streaming !== undefined) && <Streaming text={streaming ?? ''} title={title} />}
       {data?.state === 'parked' && <p className="muted">Waits for the answer: see above.</p>}
-      {data === null || reply || open || data.state === 'parked' ? null : (
-        <p className="muted">No answer is stored: {MISSING}</p>
-      )}
+      {data === null || reply || open || data.state === 'parked' ? null : <p className="muted">No answer is stored.</p>}
     </section>
   );
+}
+
+/** Who answered, how long it took, what it cost; what is unknown is said once. */
+function replyText(reply: ChatReply): string {
+  const { promptTokens, completionTokens } = reply.usage;
+  const tokens =
+    promptTokens === null && completionTokens === null
+      ? 'tokens unknown'
+      : `${count(promptTokens)} + ${count(completionTokens)} tokens`;
+  const cost = reply.costUsd === null ? 'cost unknown' : money(reply.costUsd);
+  return [reply.model, duration(reply.wallMs), tokens, cost].join(', ');
 }
 
 /** Tokens as they come; stays at the end unless the reader scrolled up. */

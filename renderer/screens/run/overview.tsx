@@ -1,6 +1,6 @@
 import type { RunConfig } from '../../../main/contract/run.ts';
 import type { RunView } from '../../state/run-view.ts';
-import { Empty, Facts, OutcomeBadge } from '../../ui/feedback.tsx';
+import { Facts, OutcomeBadge } from '../../ui/feedback.tsx';
 import { count, money, number, ratioEstimate } from '../../ui/format.ts';
 import { bottleneckText, outcomeLook } from '../../ui/outcomes.ts';
 import { Whiskers } from '../../ui/whiskers.tsx';
@@ -43,7 +43,7 @@ export function Overview({ view, onSelect }: Props) {
       <section>
         <h3>Attempts</h3>
         {attempts.length === 0 ? (
-          <Empty title="No attempt yet">The original is measured first, then the Planner is asked.</Empty>
+          <p className="muted">None yet. The original is measured first, then the Planner is asked.</p>
         ) : (
           <table className="plain-table attempts-table">
             <caption className="visually-hidden">Attempts with outcome and reason</caption>

@@ -23,10 +23,16 @@ const names: Readonly<Record<string, string>> = {
   compiler: 'Compiler flags',
   debug: 'Debug',
   eval: 'Build, verify, time',
+  approval: 'Your approval',
   remeasure: 'Measure again',
 };
 
-export const stepName = (step: string): string => names[step] ?? step;
+/** "planner.2" is the Planner, asked a second time. */
+export function stepName(step: string): string {
+  const m = /^([a-z]+)\.(\d+)$/.exec(step);
+  if (m === null) return names[step] ?? step;
+  return `${names[m[1] ?? ''] ?? m[1]}, asked again (${m[2]})`;
+}
 
 const jobSteps: Readonly<Record<string, string>> = {
   'build-runner': 'building the runner',

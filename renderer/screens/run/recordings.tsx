@@ -3,7 +3,7 @@ import type { RecordingLine } from '../../../main/contract/api.ts';
 import { useApi, useQuery } from '../../api/client.ts';
 import { go } from '../../app/navigation.ts';
 import { toastError } from '../../state/shell.ts';
-import { Button, SelectField } from '../../ui/controls.tsx';
+import { Button, Checkbox, SelectField } from '../../ui/controls.tsx';
 import { ErrorBox, Loading } from '../../ui/feedback.tsx';
 import { bytes } from '../../ui/format.ts';
 
@@ -18,10 +18,15 @@ export function Recordings() {
   const api = useApi();
   const list = useQuery('recordings.list', {});
   const [slow, setSlow] = useState<'0' | '400' | '1500'>('400');
+  const [approve, setApprove] = useState(false);
   const [busy, setBusy] = useState<string | null>(null);
   const play = async (line: RecordingLine) => {
     setBusy(line.id);
-    const answer = await api.call('runs.replay', { recording: line.id, slowMs: Number(slow) });
+    const answer = await api.call('runs.replay', {
+      recording: line.id,
+      slowMs: Number(slow),
+      approve: approve || undefined,
+    });
     setBusy(null);
     if (answer.ok) go('run', [answer.value.run]);
     else toastError(answer.error);
@@ -32,6 +37,7 @@ export function Recordings() {
     <div className="stack">
       <div className="recording-speed">
         <SelectField label="Speed" value={slow} options={speeds} onChange={setSlow} />
+        <Checkbox label="Each scheme waits for my approval" checked={approve} onChange={setApprove} />
       </div>
       <ul className="recordings">
         {list.data.map((line) => (

@@ -1,3 +1,4 @@
+import type { StepLine } from '../../../main/contract/api.ts';
 import type { RoundState } from '../../../main/contract/run-state.ts';
 import { setQuery } from '../../app/navigation.ts';
 import type { RunView } from '../../state/run-view.ts';
@@ -6,16 +7,24 @@ import { Badge, Empty } from '../../ui/feedback.tsx';
 import { ratio } from '../../ui/format.ts';
 import { Tabs } from '../../ui/panels.tsx';
 import { Messages } from './messages.tsx';
+import { placeOf } from './positions.ts';
 
 interface Props {
   readonly run: string;
   readonly view: RunView;
+  readonly steps: readonly StepLine[];
   readonly round: RoundState;
   readonly tab?: string;
 }
 
 /** A round: its scheme and how it was asked for. */
-export function RoundDetail({ run, view, round, tab }: Props) {
+/** The Planner's requests of a round: the first, and those after a rejection. */
+function plannerPositions(steps: readonly StepLine[], round: number): string[] {
+  const asked = steps.filter((s) => s.agent === 'planner' && placeOf(s.position)?.round === round);
+  return asked.length > 0 ? asked.map((s) => s.position) : [`r${round}.planner`];
+}
+
+export function RoundDetail({ run, view, steps, round, tab }: Props) {
   const shown = tab === 'messages' ? 'messages' : 'scheme';
   return (
     <Tabs
@@ -28,7 +37,7 @@ export function RoundDetail({ run, view, round, tab }: Props) {
       ]}
     >
       {shown === 'messages' ? (
-        <Messages run={run} view={view} positions={[`r${round.round}.planner`]} />
+        <Messages run={run} view={view} positions={plannerPositions(steps, round.round)} />
       ) : (
         <div className="detail">
           <div className="row">

@@ -124,7 +124,8 @@ export function elapsedMs(steps: readonly StepLine[], running: boolean, now: num
   const begins = steps.map((s) => Date.parse(s.openedAt)).filter((t) => !Number.isNaN(t));
   if (begins.length === 0) return null;
   const ends = steps.flatMap((s) => (s.doneAt === null ? [] : [Date.parse(s.doneAt)]));
-  const end = running ? now : Math.max(...(ends.length > 0 ? ends : begins));
+  if (!running && ends.length === 0) return null;
+  const end = running ? now : Math.max(...ends);
   return Math.max(0, end - Math.min(...begins));
 }
 

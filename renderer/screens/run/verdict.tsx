@@ -10,6 +10,7 @@ import {
   metric,
   number,
   percent,
+  ratio,
   ratioEstimate,
   time,
   timeEstimate,
@@ -57,6 +58,9 @@ export function ScoreFacts({ evaluation }: { readonly evaluation: Evaluation }) 
   );
 }
 
+/** Worst error against the limit: a share below it, a multiple far above. */
+const limitText = (x: number | null): string => (x !== null && x > 10 ? ratio(x) : percent(x));
+
 /** What was built, proven and found. */
 export function EvidenceFacts({ evaluation }: { readonly evaluation: Evaluation }) {
   const { error, build, machine, profile } = evaluation;
@@ -67,7 +71,7 @@ export function EvidenceFacts({ evaluation }: { readonly evaluation: Evaluation 
       rows={[
         ['Verified', evaluation.verified ? 'yes' : 'no'],
         ['Largest error', error === null ? null : `${number(error.maxUlp, 3)} ulp, RMS ${number(error.rmsUlp, 3)} ulp`],
-        ['Of the limit', error === null ? null : percent(error.worstOfLimit)],
+        ['Of the limit', error === null ? null : limitText(error.worstOfLimit)],
         [
           'Build',
           build === null
@@ -252,41 +256,17 @@ export function FilteredMetrics({ evaluation }: { readonly evaluation: Evaluatio
 export function Faults({ evaluation }: { readonly evaluation: Evaluation }) {
   const { wrong, incidents, digest } = evaluation;
   const bad = wrong.flatMap((w) =>
-    w.outputs.filter((o) => o.bad > 0 || o.nonFinite > 0).map((o) => ({ ...o, problem: w.problem })),
+    w.outputs.filter((o) => o.bad > 0 || o.nonFinite > 0).map((o) => ({ ...o, problem: w.problem, seed: w.seed })),
   );
   if (bad.length === 0 && incidents.length === 0 && digest === '') return null;
   return (
     <div className="stack">
-      {bad.length > 0 && (
-        <table className="plain-table">
-          <caption className="visually-hidden">Outputs beyond the limit</caption>
-          <thead>
-            <tr>
-              <th scope="col">Problem</th>
-              <th scope="col">Output</th>
-              <th scope="col" className="num">
-                Wrong
-              </th>
-              <th scope="col" className="num">
-                Compared
-              </th>
-              <th scope="col">First wrong</th>
-            </tr>
-          </thead>
-          <tbody>
-            {bad.map((o) => (
-              <tr key={`${o.problem}${o.output}`}>
-                <td>{o.problem}</td>
-                <td className="mono">{o.output}</td>
-                <td className="num">{count(o.bad)}</td>
-                <td className="num">{count(o.compared)}</td>
-                <td className="mono">
-                  {o.first[0] ? `[${o.first[0].index}] got ${o.first[0].got}, want ${o.first[0].want}` : MISSING}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+      {bad.length > 0 && <WrongTable rows={bad.slice(0, SHOWN)} />}
+      {bad.length > SHOWN && (
+        <details className="details">
+          <summary>{count(bad.length - SHOWN)} more</summary>
+          <WrongTable rows={bad.slice(SHOWN)} />
+        </details>
       )}
       {incidents.map((i) => (
         <p key={`${i.kind}${i.message}`}>
@@ -298,3 +278,38 @@ export function Faults({ evaluation }: { readonly evaluation: Evaluation }) {
     </div>
   );
 }
+
+const SHOWN = 6;
+type Wrong = Evaluation['wrong'][number]['outputs'][number] & { readonly problem: string; readonly seed: string };
+
+const WrongTable = ({ rows }: { readonly rows: readonly Wrong[] }) => (
+  <table className="plain-table wide">
+    <caption className="visually-hidden">Outputs beyond the limit</caption>
+    <thead>
+      <tr>
+        <th scope="col">Problem</th>
+        <th scope="col">Output</th>
+        <th scope="col" className="num">
+          Wrong
+        </th>
+        <th scope="col" className="num">
+          Compared
+        </th>
+        <th scope="col">First wrong</th>
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((o) => (
+        <tr key={`${o.problem}${o.seed}${o.output}`}>
+          <td>{o.problem}</td>
+          <td className="mono">{o.output}</td>
+          <td className="num">{count(o.bad)}</td>
+          <td className="num">{count(o.compared)}</td>
+          <td className="mono">
+            {o.first[0] ? `[${o.first[0].index}] got ${o.first[0].got}, want ${o.first[0].want}` : MISSING}
+          </td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+);

@@ -38,7 +38,7 @@ export function WaitingBox({ run, view, row }: Props) {
       );
     return (
       <Boxed>
-        <ApprovalBox run={run} view={view} how={waiting.how} />
+        <ApprovalBox key={view.state.rounds.at(-1)?.scheme ?? ''} run={run} view={view} path={waiting.path} />
       </Boxed>
     );
   }
@@ -189,7 +189,7 @@ function AnswerBox({ run, how, path }: { readonly run: string; readonly how: str
 }
 
 /** A scheme before anything is paid for it. */
-function ApprovalBox({ run, view, how }: { readonly run: string; readonly view: RunView; readonly how: string }) {
+function ApprovalBox({ run, view, path }: { readonly run: string; readonly view: RunView; readonly path: string }) {
   const round = view.state.rounds.at(-1);
   const scheme = round?.scheme ?? '';
   const [text, setText] = useState(scheme);
@@ -198,7 +198,7 @@ function ApprovalBox({ run, view, how }: { readonly run: string; readonly view: 
   const changed = text.trim() !== scheme.trim();
   return (
     <Callout tone="warn" icon="wait" title={`Scheme of round ${round?.round ?? ''} waits for your approval`}>
-      <p>{how}</p>
+      <p>Nothing is paid for this scheme before you accept it. It also lies in {path}.</p>
       <label htmlFor={id} className="muted">
         Scheme (you may change it)
       </label>

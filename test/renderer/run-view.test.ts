@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { StepLine, StoredRunEvent } from '../../main/contract/api.ts';
+import { recordingSchema } from '../../main/contract/recording.ts';
+import type { RunEvent } from '../../main/contract/run.ts';
+import { stateOf } from '../../main/contract/run-state.ts';
+import { placeOf, selectionOf, stepName } from '../../renderer/screens/run/positions.ts';
+import {
+  consentNeeded,
+  defaultFields,
+  mostRequests,
+  restoreFields,
+  startParams,
+} from '../../renderer/screens/run/start-model.ts';
+import { elapsedMs, moneyLeft, newestNode, timelineOf } from '../../renderer/screens/run/timeline-model.ts';
+import { emptyView, type RunNews, streamLimit, takeAll, takeNews } from '../../renderer/state/run-view.ts';
+
+const file = join(import.meta.dirname, '../recordings/softmax-bf16.json');
+const { config, rootSeed } = recordingSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+
+/** Events as a run with this configuration tells them. */
+const told: RunEvent[] = [
+  { type: 'run-started', rootSeed, config, originSource: '// origin', programVersion: '0.1.0' },
+  { type: 'round-started', round: 1 },
+  { type: 'scheme', round: 1, scheme: '1. Limiter: latency\n2. Change: more blocks' },
+  { type: 'attempt-started', round: 1, attempt: 0 },
+  { type: 'usage', agent: 'coder', promptTokens: 1000, completionTokens: 200, costUsd: 0.01 },
+  { type: 'usage', agent: 'compiler', promptTokens: null, completionTokens: null, costUsd: null },
+  { type: 'source', round: 1, attempt: 0, source: '// mine', compileArgs: ['-O3'] },
+  { type: 'bad-reply', round: 1, attempt: 0, agent: 'coder', reason: 'no code block' },
+];
+const news: RunNews[] = told.map((event, index) => ({
+  kind: 'event',
+  event: { ...event, seq: index + 1, at: '2026-11-29T18:00:00Z' } as StoredRunEvent,
+}));
+const token = (text: string, agent = 'coder'): RunNews => ({
+  kind: 'transient',
+  event: { type: 'token', agent, text },
+});
+const step = (position: string, more: Partial<StepLine> = {}): StepLine => ({
+  position,
+  kind: 'chat',
+  agent: null,
+  state: 'done',
+  openedAt: '2026-11-29T18:00:00.000Z',
+  doneAt: '2026-11-29T18:00:02.000Z',
+  opened: 1,
+  ...more,
+});
+
+test('a view folds events exactly as the engine does, whatever the batches', () => {
+  const whole = takeAll(emptyView('r'), news);
+  let single = emptyView('r');
+  for (const n of news) single = takeNews(single, n);
+  expect(whole.state).toEqual(stateOf(told));
+  expect(single.state).toEqual(whole.state);
+  expect(whole.seq).toBe(told.length);
+  expect(takeAll(whole, news).state).toEqual(whole.state);
+});
+
+test('tokens stream until their reply is stored, and never grow without bound', () => {
+  let view = takeAll(emptyView('r'), [token('__glo'), token('bal__'), token('x', 'planner')]);
+  expect(view.streaming).toEqual({ coder: '__global__', planner: 'x' });
+  view = takeAll(view, [token('y'.repeat(streamLimit + 500))]);
+  expect(view.streaming.coder?.length).toBe(streamLimit);
+  const usage = { type: 'usage', agent: 'coder', promptTokens: 1, completionTokens: 1, costUsd: null } as const;
+  view = takeNews(view, { kind: 'event', event: { ...usage, seq: 1, at: '' } as StoredRunEvent });
+  expect(view.streaming).toEqual({ planner: 'x' });
+  expect(takeNews(view, { kind: 'settled', error: null }).streaming).toEqual({});
+});
+
+test('200 events and 2,000 tokens are taken within a frame', () => {
+  const burst = Array.from({ length: 2000 }, () => token('some text '));
+  const notices = Array.from({ length: 200 }, (_, i) => ({
+    kind: 'event' as const,
+    event: { type: 'notice', position: 'r1', message: `n${i}`, seq: i + 1, at: '' } as StoredRunEvent,
+  }));
+  const begun = performance.now();
+  const view = takeAll(emptyView('r'), [...burst, ...notices]);
+  expect(performance.now() - begun).toBeLessThan(50);
+  expect(view.state.notices.length).toBe(200);
+});
+
+test('the timeline shows rounds, attempts and the step that is open', () => {
+  const view = takeAll(emptyView('r'), [...news.slice(0, 4), token('int i;')]);
+  const nodes = timelineOf(view, [
+    step('r0.baseline', { kind: 'job' }),
+    step('r1.planner', { agent: 'planner' }),
+    step('r1.a0.coder', { agent: 'coder', state: 'open', doneAt: null, opened: 2 }),
+  ]);
+  expect(nodes.map((n) => n.id)).toEqual(['r0', 'r1', 'r1.a0']);
+  expect(nodes[1]?.text).toBe('1. Limiter: latency');
+  expect(nodes[2]?.outcome).toBeNull();
+  expect(nodes[2]?.steps[0]).toMatchObject({ state: 'open', repeated: true, now: '6 characters so far' });
+  expect(newestNode(nodes)).toBe('r1.a0');
+});
+
+test('elapsed time and money left say only what is known', () => {
+  expect(elapsedMs([], true, 0)).toBeNull();
+  expect(elapsedMs([step('a')], false, 0)).toBe(2000);
+  expect(elapsedMs([step('a', { state: 'parked', doneAt: null })], false, 0)).toBeNull();
+  expect(elapsedMs([step('a')], true, Date.parse('2026-11-29T18:00:10Z'))).toBe(10_000);
+  expect(moneyLeft(null, 1, 0)).toBeNull();
+  expect(moneyLeft(5, 1.5, 0)).toEqual({ usd: 3.5, atMost: false });
+  expect(moneyLeft(5, 1.5, 2)?.atMost).toBe(true);
+  expect(moneyLeft(1, 1.5, 0)?.usd).toBe(0);
+});
+
+test('positions and selections', () => {
+  expect(placeOf('r2.a1.debug')).toEqual({ round: 2, attempt: 1, step: 'debug' });
+  expect(placeOf('r1.planner.2')).toEqual({ round: 1, attempt: null, step: 'planner.2' });
+  expect(placeOf('odd')).toBeNull();
+  expect(stepName('planner.2')).toBe('Planner, asked again (2)');
+  expect(selectionOf('r2.a1')).toEqual({ kind: 'attempt', round: 2, attempt: 1 });
+  expect(selectionOf('r0').kind).toBe('baseline');
+  expect(selectionOf('<script>').kind).toBe('run');
+});
+
+test('the start form: numbers as people type them, faults by field, nothing sent that was left empty', () => {
+  const good = { ...defaultFields, task: 'softmax', maxTokens: '1,000,000', notes: '  ' };
+  const { params, errors } = startParams(good);
+  expect(errors).toEqual({});
+  expect(params).toMatchObject({ task: 'softmax', maxTokens: 1_000_000, rounds: 3, provider: 'manual' });
+  expect(params?.notes).toBeUndefined();
+  expect(params?.agents).toBeUndefined();
+  const bad = { ...good, rounds: '2.5', debugAttempts: '-1', maxUsd: 'much', provider: 'openai', task: '' };
+  expect(Object.keys(startParams(bad).errors).sort()).toEqual(['debugAttempts', 'maxUsd', 'model', 'rounds', 'task']);
+  expect(startParams(bad).params).toBeUndefined();
+  const one = { ...good, agents: { ...good.agents, debug: { provider: 'openai', model: 'm' } } };
+  expect(startParams(one).params?.agents).toEqual({ debug: { provider: 'openai', model: 'm' } });
+  expect(mostRequests(good)).toBe(36);
+});
+
+test('consent is asked once per remote host that was not agreed to', () => {
+  const provider = (name: string, remote: string | null, consented = false) =>
+    ({ name, title: name, remote, consented, disclosure: 'd', baseUrl: null, keyEnv: null, keySet: null }) as const;
+  const providers = [provider('a', 'api.a'), provider('b', 'api.a'), provider('c', 'api.c', true), provider('l', null)];
+  const fields = {
+    ...defaultFields,
+    provider: 'a',
+    agents: { ...defaultFields.agents, coder: { provider: 'b', model: '' } },
+  };
+  expect(consentNeeded(fields, providers)).toEqual([{ host: 'api.a', disclosure: 'd', providers: ['a', 'b'] }]);
+  expect(consentNeeded({ ...defaultFields, provider: 'c' }, providers)).toEqual([]);
+  expect(consentNeeded({ ...defaultFields, provider: 'l' }, providers)).toEqual([]);
+});
+
+test('kept fields of another shape fall back to the defaults', () => {
+  expect(restoreFields(null)).toEqual(defaultFields);
+  expect(restoreFields('{')).toEqual(defaultFields);
+  expect(restoreFields('{"rounds": 7, "task": "softmax"}')).toMatchObject({ rounds: '3', task: 'softmax' });
+});

@@ -1,4 +1,4 @@
-import { AppFailure, type Evaluation, err, type RunEvent, type VersionRow } from '../contract/index.ts';
+import { AppFailure, type Dtype, type Evaluation, err, type RunEvent, type VersionRow } from '../contract/index.ts';
 import type { SqlValue } from './db/connection.ts';
 import type { Database, Tx } from './db/database.ts';
 
@@ -7,33 +7,37 @@ import type { Database, Tx } from './db/database.ts';
  * transaction of the event they follow from, so that list and events cannot disagree; note, pin and bin are the user's.
  */
 
-interface VersionSql {
-  run: string;
-  round: number;
-  attempt: number;
-  task: string;
-  dtype: 'fp32' | 'bf16';
-  kind: string;
-  label: string;
-  outcome: string | null;
-  reason: string;
-  verified: number;
-  score: number | null;
-  score_lo: number | null;
-  score_hi: number | null;
-  score_level: number | null;
-  p_min: number | null;
-  bottleneck: string | null;
-  launch_bound: number | null;
-  max_ulp: number | null;
-  registers: number | null;
-  gpu: string | null;
-  at: string;
-  parent: string | null;
-  note: string;
-  pinned: number;
-  deleted_at: string | null;
-}
+/** Columns in the order in which rows are read; texts and numbers as they are stored. */
+const columns =
+  'run, round, attempt, task, dtype, kind, label, outcome, reason, verified, score, score_lo, score_hi, score_level, p_min, bottleneck, launch_bound, max_ulp, registers, gpu, at, parent, note, pinned, deleted_at';
+
+type Cells = [
+  run: string,
+  round: number,
+  attempt: number,
+  task: string,
+  dtype: Dtype,
+  kind: string,
+  label: string,
+  outcome: string | null,
+  reason: string,
+  verified: number,
+  score: number | null,
+  scoreLo: number | null,
+  scoreHi: number | null,
+  scoreLevel: number | null,
+  pMin: number | null,
+  bottleneck: string | null,
+  launchBound: number | null,
+  maxUlp: number | null,
+  registers: number | null,
+  gpu: string | null,
+  at: string,
+  parent: string | null,
+  note: string,
+  pinned: number,
+  deletedAt: string | null,
+];
 
 /** "RUN:origin" of round 0, else "RUN:r1.a0". */
 export const versionId = (run: string, round: number, attempt: number): string =>
@@ -49,34 +53,48 @@ export function partsOfVersion(id: string): { run: string; round: number; attemp
   return { run: found[1], round: Number(found[2] ?? 0), attempt: Number(found[3] ?? 0) };
 }
 
-const toRow = (r: VersionSql): VersionRow => ({
-  id: versionId(r.run, r.round, r.attempt),
-  run: r.run,
-  task: r.task,
-  dtype: r.dtype,
-  kind: r.kind,
-  round: r.round,
-  attempt: r.attempt,
-  label: r.label,
-  outcome: r.outcome,
-  reason: r.reason,
-  verified: r.verified === 1,
-  score:
-    r.score === null || r.score_lo === null || r.score_hi === null || r.score_level === null
-      ? null
-      : { value: r.score, lo: r.score_lo, hi: r.score_hi, level: r.score_level },
-  pMin: r.p_min,
-  bottleneck: r.bottleneck,
-  launchBound: r.launch_bound === null ? null : r.launch_bound === 1,
-  maxUlp: r.max_ulp,
-  registers: r.registers,
-  gpu: r.gpu,
-  at: r.at,
-  parent: r.parent,
-  note: r.note,
-  pinned: r.pinned === 1,
-  deletedAt: r.deleted_at,
-});
+function toRow(cells: Cells): VersionRow {
+  const [run, round, attempt, task, dtype, kind, label, outcome, reason, verified, value, lo, hi, level] = cells;
+  const [, , , , , , , , , , , , , , pMin, bottleneck, launchBound, maxUlp, registers, gpu, at, parent, note] = cells;
+  const score = value === null || lo === null || hi === null || level === null ? null : { value, lo, hi, level };
+  return {
+    id: versionId(run, round, attempt),
+    run,
+    task,
+    dtype,
+    kind,
+    round,
+    attempt,
+    label,
+    outcome,
+    reason,
+    verified: verified === 1,
+    score,
+    pMin,
+    bottleneck,
+    launchBound: launchBound === null ? null : launchBound === 1,
+    maxUlp,
+    registers,
+    gpu,
+    at,
+    parent,
+    note,
+    pinned: cells[23] === 1,
+    deletedAt: cells[24],
+  };
+}
+
+/**
+ * Rows as one JSON text: SQLite makes it several times faster than the driver makes rows of 25 columns. It writes numbers with 15
+ * significant digits.
+ */
+async function select(db: Database, rest: string, params: readonly SqlValue[] = []): Promise<VersionRow[]> {
+  const found = await db.get<{ rows: string }>(
+    `SELECT json_group_array(json_array(${columns})) AS rows FROM (SELECT ${columns} FROM versions ${rest})`,
+    params,
+  );
+  return (JSON.parse(found?.rows ?? '[]') as Cells[]).map(toRow);
+}
 
 /** What an evaluation leaves in its row. Figures of a first sample are none. */
 function figuresOf(e: Evaluation): [string, SqlValue][] {
@@ -202,12 +220,11 @@ async function labelOf(tx: Tx, run: string, at: { round: number; attempt: number
 }
 
 /** All versions, newest first; `deleted`: those in the bin instead. */
-export async function listVersions(db: Database, deleted = false): Promise<VersionRow[]> {
-  const rows = await db.all<VersionSql>(
-    `SELECT * FROM versions WHERE deleted_at IS ${deleted ? 'NOT NULL' : 'NULL'} ORDER BY at DESC, run DESC, round DESC, attempt DESC`,
+export const listVersions = (db: Database, deleted = false): Promise<VersionRow[]> =>
+  select(
+    db,
+    `WHERE deleted_at IS ${deleted ? 'NOT NULL' : 'NULL'} ORDER BY at DESC, run DESC, round DESC, attempt DESC`,
   );
-  return rows.map(toRow);
-}
 
 /** Runs that measured the origin of a task, newest first. */
 export async function measuredOrigins(db: Database, task: string, dtype: string): Promise<string[]> {
@@ -224,13 +241,9 @@ const absent = (id: string): AppFailure =>
 /** Throws `store.not-found`, `usage`. */
 export async function findVersion(db: Database, id: string): Promise<VersionRow> {
   const { run, round, attempt } = partsOfVersion(id);
-  const row = await db.get<VersionSql>('SELECT * FROM versions WHERE run = ? AND round = ? AND attempt = ?', [
-    run,
-    round,
-    attempt,
-  ]);
+  const [row] = await select(db, 'WHERE run = ? AND round = ? AND attempt = ?', [run, round, attempt]);
   if (!row) throw absent(id);
-  return toRow(row);
+  return row;
 }
 
 export interface VersionEdit {

@@ -1,0 +1,124 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { Connection } from '../../main/store/db/connection.ts';
+import { Store } from '../../main/store/index.ts';
+import { newRun, tempFolder } from './samples.ts';
+
+/** A history that the program wrote before versions had a table (format 1): one replay, its long contents beside it. */
+function oldHistory(): string {
+  const folder = tempFolder();
+  execFileSync('tar', ['xzf', join(import.meta.dirname, '../fixtures/history-1.tgz'), '-C', folder]);
+  return folder;
+}
+
+describe('a history of format 1', () => {
+  it('is opened, its versions filled from the events, and a copy of it kept as it was', async () => {
+    const folder = oldHistory();
+    const store = await Store.open(folder);
+    const [run] = await store.runs();
+    const versions = await store.versions();
+    expect(versions.map((v) => [v.round, v.attempt, v.outcome, v.verified, v.label, v.kind])).toEqual([
+      [1, 1, 'accepted', true, 'r1.a1', 'replay'],
+      [1, 0, 'wrong-result', false, 'r1.a0', 'replay'],
+      [0, 0, 'valid', true, 'origin', 'replay'],
+    ]);
+    const [best, wrong, origin] = versions;
+    expect(best?.score?.value).toBeCloseTo(40.42, 1);
+    expect(best?.score?.lo).toBeLessThan(best?.score?.value ?? 0);
+    expect(run?.score).toBeCloseTo(best?.score?.value ?? 0, 10);
+    expect([best?.parent, wrong?.parent, origin?.parent]).toEqual([`${run?.id}:r1.a0`, `${run?.id}:origin`, null]);
+    expect(best?.gpu).toContain('H200');
+    expect(best?.registers).toBeGreaterThan(0);
+    expect([wrong?.score, origin?.score]).toEqual([null, null]);
+    const steps = await store.steps(run?.id ?? '');
+    expect(steps.map((s) => s.state)).toEqual(steps.map(() => 'done'));
+    // What models were asked was not kept then: said as such, not as empty.
+    expect((await store.step(run?.id ?? '', 'r1.a1.coder')).request).toBeNull();
+    await store.close();
+    const backup = readdirSync(folder).find((n) => n.startsWith('history.db.backup-'));
+    const before = await Connection.open(join(folder, backup ?? ''), { busyMs: 1000, existing: true });
+    expect(await before.get('PRAGMA user_version')).toEqual({ user_version: 1 });
+    await before.close();
+    const again = await Store.open(folder);
+    expect(await again.versions()).toEqual(versions);
+    await again.close();
+  });
+
+  it('opens although a long content is missing: that version says so', async () => {
+    const folder = oldHistory();
+    rmSync(join(folder, 'content'), { recursive: true });
+    const store = await Store.open(folder);
+    const versions = await store.versions();
+    expect(versions).toHaveLength(3);
+    const lost = versions.filter((v) => v.outcome === null);
+    expect(lost.length).toBeGreaterThan(0);
+    expect(lost.every((v) => v.reason === 'Its evaluation is missing in the history.' && v.score === null)).toBe(true);
+    await store.close();
+  });
+});
+
+describe('the list of versions', () => {
+  it('gives 10,000 rows in at most 100 ms, and tells at once that it changed', async () => {
+    const folder = tempFolder();
+    const store = await Store.open(folder);
+    const ids: string[] = [];
+    for (let i = 0; i < 100; i++) {
+      const driven = await store.begin(newRun());
+      await driven.release();
+      ids.push(driven.id);
+    }
+    const db = await Connection.open(join(folder, 'history.db'), { busyMs: 1000, existing: true });
+    await db.run('BEGIN');
+    const sql = `INSERT INTO versions (run, round, attempt, task, dtype, kind, label, outcome, reason, verified, score, score_lo,
+      score_hi, score_level, p_min, bottleneck, launch_bound, max_ulp, registers, gpu, at, parent, note, rev)
+      VALUES (?, ?, ?, 'dot_product', 'fp32', 'optimize', ?, 'accepted', ?, 1, 1.5, 1.4, 1.6, 0.99, 1.2, 'memory-bandwidth', 0, 2.5,
+      32, 'NVIDIA H200', ?, ?, '', ?)`;
+    const reason = 'R = 1.052x against the best, lower 99.67 % bound 1.028x > 1.01; P = 128.39x over origin';
+    for (let i = 0; i < 10_000; i++) {
+      const run = ids[i % 100] ?? '';
+      const round = 1 + (Math.floor(i / 100) % 50);
+      const attempt = Math.floor(i / 5000);
+      await db.run(sql, [
+        run,
+        round,
+        attempt,
+        `r${round}.a${attempt}`,
+        reason,
+        new Date(i * 1000).toISOString(),
+        `${run}:origin`,
+        i,
+      ]);
+    }
+    await db.run('COMMIT');
+    await store.versions();
+    const walls: number[] = [];
+    const works: number[] = [];
+    for (let i = 0; i < 8; i++) {
+      const began = performance.now();
+      const before = process.cpuUsage();
+      expect(await store.versions()).toHaveLength(10_000);
+      const { user, system } = process.cpuUsage(before);
+      walls.push(performance.now() - began);
+      works.push((user + system) / 1000);
+    }
+    const text = (times: number[]) => times.map((t) => t.toFixed(0)).join(', ');
+    console.log(`10,000 versions listed: ${text(walls)} ms, of which processor ${text(works)} ms`);
+    // Processor time: how busy the machine is with other things is not ours.
+    expect(Math.min(...works)).toBeLessThan(100);
+
+    const marks = await store.marks();
+    const version = await store.dataVersion();
+    const id = `${ids[0]}:r1.a0`;
+    await store.editVersion(id, { note: 'seen' });
+    expect(await store.dataVersion()).not.toBe(version);
+    const after = await store.marks();
+    expect([after.runs, after.versions === marks.versions]).toEqual([marks.runs, false]);
+    await store.editVersion(id, { deleted: true });
+    expect(await store.versions()).toHaveLength(9999);
+    expect((await store.versions(true)).map((v) => [v.id, v.note])).toEqual([[id, 'seen']]);
+    await db.close();
+    await store.close();
+  });
+});

@@ -8,6 +8,9 @@ import { type NumericsPair, pairNumerics } from './model.ts';
 
 const ulp = (e: UlpError | null, what: 'maxUlp' | 'rmsUlp') => number(e?.[what] ?? null, 3);
 
+/** A share of the limit; far beyond it, how many times. */
+const ofLimit = (x: number | null): string => (x !== null && x >= 10 ? `${number(x, 3)} ×` : percent(x));
+
 const columns: readonly Column<NumericsPair>[] = [
   { id: 'size', title: 'Size', width: 'minmax(180px, 1.5fr)', sort: (p) => p.size, cell: (p) => <span>{p.size}</span> },
   { id: 'kind', title: 'Input', width: 'minmax(90px, 1fr)', sort: (p) => p.kind, cell: (p) => p.kind },
@@ -54,7 +57,7 @@ function Overall({ a, b }: { readonly a: VersionDetail; readonly b: VersionDetai
     ['Verified', (v) => (v.evaluation === null ? MISSING : v.verified ? 'yes' : 'no')],
     ['Largest error', (v) => `${number(v.evaluation?.error?.maxUlp ?? null, 3)} ulp`],
     ['RMS error', (v) => `${number(v.evaluation?.error?.rmsUlp ?? null, 3)} ulp`],
-    ['Worst, of the limit', (v) => percent(v.evaluation?.error?.worstOfLimit ?? null)],
+    ['Worst, of the limit', (v) => ofLimit(v.evaluation?.error?.worstOfLimit ?? null)],
     ['At', (v) => v.evaluation?.error?.problem ?? MISSING],
   ];
   return (

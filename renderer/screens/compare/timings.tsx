@@ -29,7 +29,13 @@ export function Timings({
   const domain = useMemo(() => domainOf(pairs.flatMap((p) => [p.a, p.b])), [pairs]);
   const columns = useMemo<readonly Column<SizePair>[]>(
     () => [
-      { id: 'size', title: 'Size', width: 'minmax(150px, 1.2fr)', cell: (p) => <span>{p.size}</span> },
+      {
+        id: 'size',
+        title: 'Size',
+        width: 'minmax(190px, 1.6fr)',
+        cell: (p) => <span>{p.size}</span>,
+        hint: (p) => p.size,
+      },
       {
         id: 'weight',
         title: 'Weight',

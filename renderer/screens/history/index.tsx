@@ -167,6 +167,11 @@ export default function Screen({ route }: ScreenProps) {
     const [a, b] = there;
     return { one: there.at(-1) ?? null, pair: a && b ? [a.id, b.id] : null };
   }, [ids, rows]);
+  // The first word that is typed must not wait for the texts of all versions to be put together.
+  useEffect(() => {
+    const warmed = setTimeout(() => filterVersions(rows, { ...anything, text: ' x' }), 150);
+    return () => clearTimeout(warmed);
+  }, [rows]);
   const focusSearch = useCallback(() => search.current?.focus(), []);
   useHistoryCommands(chosen, actions, focusSearch);
   const select = useCallback(

@@ -27,7 +27,19 @@ if (major < 22 || (major === 22 && minor < 12)) {
       return program.main();
     },
     function (error) {
-      refuse('internal', 'CUDAMaster could not be loaded: ' + ((error && error.message) || error), 'Install the package again.', 1);
+      var message = String((error && error.message) || error);
+      // The database is native code: an installation copied from another machine, or made by another Node, lacks a fitting one.
+      var native = /NODE_MODULE_VERSION|bindings file|\.node\b|invalid ELF header/.test(message);
+      refuse(
+        'internal',
+        native
+          ? 'This installation of CUDAMaster is broken: a part of it was made for another Node or another machine. ' + message.split('\n')[0]
+          : 'CUDAMaster could not be loaded: ' + message,
+        native
+          ? 'Install the package again on this machine with the Node that runs it (in a clone: npm ci, or npm rebuild sqlite3).'
+          : 'Install the package again.',
+        1
+      );
     }
   );
 }

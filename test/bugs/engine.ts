@@ -37,10 +37,22 @@ export function tool(dir: string, name: string, text: string): string {
   return path;
 }
 
+/** How runner and judge misbehave: see test/session/fake-peer.cjs. */
+export interface Peers {
+  readonly runner?: object;
+  readonly judge?: object;
+}
+
 /** Makes what was asked for by -o; as "runner" a program that speaks the harness protocol. `candidate`: shell lines first, for that file only. */
-export const fakeCompiler = (dir: string, name: string, forCandidate = ''): string => {
-  const runner = tool(dir, 'fake-runner', `#!${process.execPath}\nrequire(${JSON.stringify(fakePeer)}).runner({});`);
-  const judge = tool(dir, 'fake-judge', `#!${process.execPath}\nrequire(${JSON.stringify(fakePeer)}).judge({});`);
+export const fakeCompiler = (dir: string, name: string, forCandidate = '', peers: Peers = {}): string => {
+  const peer = (role: 'runner' | 'judge') =>
+    tool(
+      dir,
+      `fake-${role}`,
+      `#!${process.execPath}\nrequire(${JSON.stringify(fakePeer)}).${role}(${JSON.stringify(peers[role] ?? {})});`,
+    );
+  const runner = peer('runner');
+  const judge = peer('judge');
   return tool(
     dir,
     name,
@@ -68,11 +80,13 @@ export interface Ran {
   /** Every prompt that the model was sent. */
   readonly prompts: readonly string[];
   /** Goes on with the run, with other tools. */
-  resume(tools?: Partial<ToolPaths>): Promise<Ran>;
+  resume(again?: Omit<FakeTools, 'rounds'>): Promise<Ran>;
 }
 
 export interface FakeTools extends Partial<ToolPaths> {
   readonly rounds?: number;
+  /** The candidate is verified by the real broker, with a runner and a judge that behave so. */
+  readonly peers?: Peers;
 }
 
 /** Drives `optimize dot_product` with these tools (default: compilers that make everything, no ncu) to its end. */
@@ -104,25 +118,29 @@ export async function optimizeWith(fakes: FakeTools = {}): Promise<Ran> {
 type Services = ReturnType<typeof createHost>['services'];
 type Ask = (services: Services, ctx: { emit: (e: AppEvent) => void }) => Promise<Result<RunReport>>;
 
-async function driven(home: string, server: ModelServer, given: Partial<ToolPaths>, ask: Ask): Promise<Ran> {
+async function driven(home: string, server: ModelServer, given: Omit<FakeTools, 'rounds'>, ask: Ask): Promise<Ran> {
   const before = process.env.CUDAMASTER_HOME;
   process.env.CUDAMASTER_HOME = home;
   try {
     const bin = join(home, 'bin');
+    const { peers, ...named } = given;
     const tools: ToolPaths = {
       ...noTools,
-      nvcc: fakeCompiler(bin, 'nvcc'),
-      cxx: fakeCompiler(bin, 'g++'),
+      nvcc: fakeCompiler(bin, 'nvcc', '', peers),
+      cxx: fakeCompiler(bin, 'g++', '', peers),
       toolkit: bin,
       arch: 'sm_90',
       archs: ['sm_90'],
       env: { PATH: '/usr/bin:/bin' },
-      ...given,
-      machine: { ...machine, containment: 'none', ncu: given.ncu ? '2025.3.1' : null, ...given.machine },
+      ...named,
+      machine: { ...machine, containment: 'none', ncu: named.ncu ? '2025.3.1' : null, ...named.machine },
     };
     const { services } = createHost({
       root,
-      openPlace: async () => ({ environment: environmentOf(tools.machine), executor: () => executorOf(tools) }),
+      openPlace: async () => ({
+        environment: environmentOf(tools.machine),
+        executor: () => executorOf(tools, peers !== undefined),
+      }),
     });
     const result = await ask(services, { emit: () => {} });
     if (!result.ok) throw new Error(JSON.stringify(result.error));
@@ -138,7 +156,7 @@ async function driven(home: string, server: ModelServer, given: Partial<ToolPath
       prompts: server.seen
         .filter((s) => s.method === 'POST')
         .map((s) => ((s.body.messages ?? []) as { content: string }[]).map((m) => m.content).join('\n')),
-      resume: (tools = {}) => driven(home, server, tools, (engine, ctx) => engine.resume({ run: report.id }, ctx)),
+      resume: (again = {}) => driven(home, server, again, (engine, ctx) => engine.resume({ run: report.id }, ctx)),
     };
   } finally {
     if (before === undefined) delete process.env.CUDAMASTER_HOME;
@@ -147,14 +165,15 @@ async function driven(home: string, server: ModelServer, given: Partial<ToolPath
 }
 
 /** Builds and profiles are done by real processes; other sessions are answered as a GPU would. */
-function executorOf(tools: ToolPaths): Executor {
+function executorOf(tools: ToolPaths, verifies: boolean): Executor {
   return {
     name: 'local',
     execute: (bundle, options) =>
       new LocalExecutor(tools, {
         buildCacheDir: null,
         runSession: async (plan, context) => {
-          if (plan.mode === 'profile') return runSession(plan, context);
+          if (plan.mode === 'profile' || (verifies && plan.mode === 'verify' && plan.arm.id === 'C'))
+            return runSession(plan, context);
           const { status, reason, session } = sessionOf(bundle, plan.mode, 'phase' in plan ? plan.phase : null);
           return { status, reason, result: session } as Awaited<ReturnType<typeof runSession>>;
         },

@@ -42,12 +42,13 @@ function attemptOf(run: string, state: RunState, round: number, attempt: number)
 /** The best of a run that was optimized; the one candidate of a single evaluation; else the origin. */
 function bestOf(run: RunRecord, state: RunState): Found {
   if (state.best && state.best.round > 0) return attemptOf(run.id, state, state.best.round, state.best.attempt);
-  if (run.kind === 'evaluate' && state.rounds.length > 0) return attemptOf(run.id, state, 1, 0);
+  if ((run.kind === 'evaluate' || run.kind === 'profile') && state.rounds.length > 0)
+    return attemptOf(run.id, state, 1, 0);
   return originOf(state);
 }
 
 /** "RUN" or "last": its best version; "RUN:origin", "RUN:r1.a0". */
-async function locate(store: Store, name: string): Promise<{ run: RunRecord; state: RunState; found: Found }> {
+export async function locate(store: Store, name: string): Promise<{ run: RunRecord; state: RunState; found: Found }> {
   const [runName = '', position] = name.split(':', 2);
   const run = await store.find(runName);
   const state = stateOf(await store.events(run.id));

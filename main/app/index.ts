@@ -33,7 +33,13 @@ import {
   removePrice,
   setPrice,
 } from './models.ts';
-import { type ProfileParams, type ProfileReport, profileSource } from './profile.ts';
+import {
+  type ProfileParams,
+  type ProfileReport,
+  profileSource,
+  type StoredProfileParams,
+  storedProfile,
+} from './profile.ts';
 import type { ProviderRequest } from './providers.ts';
 import { playDemo, type ReplayParams, replayRecording } from './replay.ts';
 import {
@@ -57,7 +63,7 @@ export type { ExportParams, ExportReport } from './export.ts';
 export type { RunLine } from './history.ts';
 export type { OpenPlace, Place, RunPlace } from './machine.ts';
 export type { ConsentAnswer, EndpointParams, PriceAnswer, PriceParams } from './models.ts';
-export type { ProfileParams, ProfileReport } from './profile.ts';
+export type { ProfileParams, ProfileReport, StoredProfileParams } from './profile.ts';
 export { type ProviderRequest, providerNames } from './providers.ts';
 export type { EvaluateParams, OptimizeParams, ResumeParams } from './run.ts';
 export { type HistoryParams, historySorts } from './versions.ts';
@@ -89,6 +95,8 @@ export interface App {
   tasks: Service<Record<string, never>, readonly TaskLine[]>;
   evaluate: Service<EvaluateParams, EvaluationReport>;
   profile: Service<ProfileParams, ProfileReport>;
+  /** The profile of a version of the history: nothing is run. */
+  storedProfile: Service<StoredProfileParams, ProfileReport>;
   optimize: Service<OptimizeParams, RunReport>;
   runs: Service<{ limit?: number }, readonly RunLine[]>;
   show: Service<{ run: string; follow?: boolean }, RunReport>;
@@ -139,6 +147,7 @@ export function createApp(options: AppOptions): App {
     tasks: () => attempt(() => taskLines(app.root)),
     evaluate: (params, ctx) => attempt(() => evaluateSource(app, params, ctx)),
     profile: (params, ctx) => attempt(() => profileSource(app, params, ctx)),
+    storedProfile: (params, ctx) => attempt(() => storedProfile(params, ctx)),
     optimize: (params, ctx) => attempt(() => optimizeTask(app, params, ctx)),
     runs: (params, ctx) => attempt(() => listRuns(params, ctx)),
     show: (params, ctx) => attempt(() => showRun(params, ctx)),

@@ -4,8 +4,10 @@ import { estimateTokens, profileText } from '../agents/index.ts';
 import { writeOutput } from '../base/files.ts';
 import { AppFailure, err, type Profile } from '../contract/index.ts';
 import { profileHtml } from '../profile/profile-html.ts';
-import type { AppContext } from './context.ts';
+import { type AppContext, historyFolder, withStore } from './context.ts';
 import type { EvaluationReport, ServiceContext } from './events.ts';
+import { locate } from './export.ts';
+import { reportOf } from './report.ts';
 import { type EvaluateParams, evaluateSource } from './run.ts';
 
 export interface ProfileParams extends Omit<EvaluateParams, 'kind'> {
@@ -50,18 +52,47 @@ export async function profileSource(
   const { html, ...rest } = params;
   if (html !== undefined) await checkTarget(html);
   const report = await evaluateSource(app, { ...rest, kind: 'profile' }, ctx);
-  const evaluation = report.evaluation;
+  const version = params.source === undefined ? 'origin' : basename(params.source);
+  const title = `${params.task} ${params.dtype}, ${version}`;
+  return withPage(report, { title, date: new Date().toISOString().slice(0, 10), html });
+}
+
+export interface StoredProfileParams {
+  /** "RUN" or "last": its best version; "RUN:origin", "RUN:r1.a0". */
+  readonly version: string;
+  readonly html?: string;
+}
+
+/** The profile of a version of the history; nothing is run. Throws AppFailure `store.not-found`, `usage`. */
+export async function storedProfile(params: StoredProfileParams, ctx: ServiceContext): Promise<ProfileReport> {
+  const { version, html } = params;
+  if (html !== undefined) await checkTarget(html);
+  return withStore(ctx, historyFolder(), async (store) => {
+    const { run, found } = await locate(store, version);
+    if (found.evaluation === null)
+      throw new AppFailure(
+        err('store.not-found', `Version ${found.position} of run ${run.id} was not evaluated.`, {
+          remedy: '`cudamaster history` lists the versions.',
+        }).error,
+      );
+    const report = { ...(await reportOf(store, run.id)), evaluation: found.evaluation };
+    const title = `${run.config.task} ${run.config.dtype}, ${run.id}:${found.position}`;
+    return withPage(report, { title, date: run.createdAt.slice(0, 10), html });
+  });
+}
+
+interface Page {
+  readonly title: string;
+  readonly date: string;
+  readonly html: string | undefined;
+}
+
+async function withPage(report: EvaluationReport, { title, date, html }: Page): Promise<ProfileReport> {
+  const { evaluation } = report;
   const profile = evaluation?.profile ?? null;
   const text = profileSizes(profile);
   if (html === undefined || evaluation === null || profile === null) return { ...report, text, html: null };
-  const version = params.source === undefined ? 'origin' : basename(params.source);
-  const page = profileHtml({
-    title: `${params.task} ${params.dtype}, ${version}`,
-    evaluation,
-    profile,
-    date: new Date().toISOString().slice(0, 10),
-  });
-  await writeOutput(html, page);
+  await writeOutput(html, profileHtml({ title, evaluation, profile, date }));
   return { ...report, text, html: resolve(html) };
 }
 

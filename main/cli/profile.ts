@@ -1,6 +1,14 @@
 import type { Command, Option } from 'commander';
 import type { ProfileReport } from '../app/index.ts';
-import type { Dtype, Heatmap, MetricValue, Profile, Result, SizeSet } from '../contract/index.ts';
+import {
+  type Dtype,
+  exitCodeOf,
+  type Heatmap,
+  type MetricValue,
+  type Profile,
+  type Result,
+  type SizeSet,
+} from '../contract/index.ts';
 import { answer, contextOf, errorOfRun, exitOfEvaluation, type Session } from './answers.ts';
 import { significant } from './figures.ts';
 import { printable, table, wrap } from './output.ts';
@@ -17,6 +25,7 @@ interface SharedOptions {
 
 interface Given {
   readonly source?: string;
+  readonly of?: string;
   readonly dtype: Dtype;
   readonly sizes: SizeSet;
   readonly executor: 'local' | 'bundle';
@@ -33,9 +42,10 @@ export function profileCommand(
   shared: SharedOptions,
 ): void {
   program
-    .command('profile <task>')
+    .command('profile [task]')
     .description('profile the original, or a source, with Nsight Compute: bottleneck, evidence, hottest lines')
     .option('--source <file>', 'the .cu file; default: the original')
+    .option('--of <version>', 'show a version of the history instead, as RUN, RUN:origin or RUN:r1.a0; nothing is run')
     .addOption(shared.dtype())
     .addOption(shared.sizes())
     .addOption(shared.executor())
@@ -43,11 +53,17 @@ export function profileCommand(
     .option('--full', 'every section of ncu, not only what the bottleneck needs')
     .option('--html <file>', 'write the profile as a page with pictures')
     .option('--compile-arg <option>', 'nvcc option (repeat)', shared.collect, [])
-    .action(async (task: string, o: Given) => {
+    .action(async (task: string | undefined, o: Given, command: Command) => {
+      if ((task === undefined) === (o.of === undefined))
+        command.error('error: name a task to profile, or a version with --of', { exitCode: exitCodeOf('usage') });
       const s = open();
+      if (o.of !== undefined) {
+        const stored = await s.host.services.storedProfile({ version: o.of, html: o.html }, contextOf(s));
+        return finish(answerProfile(s, stored));
+      }
       const result = await s.host.services.profile(
         {
-          task,
+          task: task as string,
           dtype: o.dtype,
           source: o.source,
           compileArgs: o.compileArg,

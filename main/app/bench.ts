@@ -7,8 +7,12 @@ import { readInput } from '../base/input.ts';
 import { dataDir } from '../base/paths.ts';
 import { newRootSeed } from '../base/random.ts';
 import { type Choice, type Chosen, cellsOf, choose } from '../bench/choose.ts';
+import { reportCsv } from '../bench/csv.ts';
 import { type BenchStand, driveBench } from '../bench/drive.ts';
 import { BenchFolder, listBenches } from '../bench/folder.ts';
+import { reportHtml } from '../bench/html.ts';
+import { Planner } from '../bench/jobs.ts';
+import { reportOf as benchReport } from '../bench/report.ts';
 import {
   AppFailure,
   type Bench,
@@ -129,11 +133,27 @@ async function drive(
     signal: ctx.signal,
     onProgress: (progress) => ctx.emit({ type: 'bench', bench: bench.id, ...progress }),
   });
+  const files = await writeReport(app, folder, bench);
   const how =
     stand.waiting.length === 0
       ? null
       : `Run on the GPU machine: ${stand.waiting.map(({ folder: f }) => `cudamaster worker ${f}`).join('; ')}. Then: cudamaster bench resume ${dir}`;
-  return { ...stand, id: bench.id, folder: dir, cells: bench.cells.length, files: [], how };
+  return { ...stand, id: bench.id, folder: dir, cells: bench.cells.length, files, how };
+}
+
+/** report.json, report.csv and report.html beside the results, from all that is there; [] while nothing is. */
+async function writeReport(app: AppContext, folder: BenchFolder, bench: Bench): Promise<string[]> {
+  const results = await folder.results(bench.cells);
+  if (results.size === 0) return [];
+  const planner = new Planner(app.root, bench, folder);
+  const report = benchReport({ bench, results, planner, now: new Date().toISOString() });
+  const files: [string, string][] = [
+    ['report.json', `${JSON.stringify(report, null, 1)}\n`],
+    ['report.csv', reportCsv(report)],
+    ['report.html', reportHtml(report)],
+  ];
+  for (const [name, text] of files) await folder.write(name, text);
+  return files.map(([name]) => join(folder.dir, name));
 }
 
 function configOf(params: BenchParams): BenchConfig {

@@ -70,6 +70,16 @@ export class BenchFolder {
     }
   }
 
+  /** All results there are, by cell. */
+  async results(cells: readonly BenchCell[]): Promise<ReadonlyMap<string, BenchResult>> {
+    const out = new Map<string, BenchResult>();
+    for (const cell of cells) {
+      const found = await this.result(cell);
+      if (found) out.set(cell.id, found);
+    }
+    return out;
+  }
+
   writeResult = (result: BenchResult): Promise<void> =>
     writeFileAtomic(this.resultPath(result.cell), `${JSON.stringify(result)}\n`, 0o644);
 

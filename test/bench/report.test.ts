@@ -1,0 +1,166 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sha256Hex } from '../../main/base/hash.ts';
+import { setResourceRoot } from '../../main/base/paths.ts';
+import { cellsOf, choose } from '../../main/bench/choose.ts';
+import { reportCsv } from '../../main/bench/csv.ts';
+import { driveBench } from '../../main/bench/drive.ts';
+import { BenchFolder } from '../../main/bench/folder.ts';
+import { reportHtml } from '../../main/bench/html.ts';
+import { Planner } from '../../main/bench/jobs.ts';
+import { type BenchReport, reportOf } from '../../main/bench/report.ts';
+import type { Bench, BenchCandidate, BenchConfig, Dtype, Executor } from '../../main/contract/index.ts';
+import { candidate, root } from '../app/lab.ts';
+import { labExecutor } from './lab.ts';
+
+let dir: string;
+beforeAll(() => {
+  setResourceRoot(root);
+  dir = realpathSync(mkdtempSync(join(tmpdir(), 'cm-report-')));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** A bench of two tasks in the laboratory; `speeds`: of candidates, by task. */
+async function bench(
+  name: string,
+  speeds: Readonly<Record<string, string>> | null,
+  executor: Executor = labExecutor,
+): Promise<BenchReport> {
+  const config: BenchConfig = {
+    stages: ['published', 'large', 'profile'],
+    profileSizes: 'large',
+    library: true,
+    arch: 'native',
+    executor: 'local',
+    candidates: speeds ? 'files' : 'none',
+  };
+  const sources = new Map<string, string>();
+  const candidates = Object.entries(speeds ?? {}).flatMap(([task, speed]) =>
+    (['fp32', 'bf16'] as Dtype[]).map((dtype): BenchCandidate => {
+      const text = candidate(speed);
+      sources.set(sha256Hex(text), text);
+      return { task, dtype, label: `${task}.${dtype}.cu`, source: sha256Hex(text), compileArgs: [] };
+    }),
+  );
+  const folder = new BenchFolder(join(dir, name));
+  const made: Bench = {
+    format: 'cudamaster-bench',
+    version: 1,
+    id: name,
+    createdAt: '2026-11-29T12:00:00.000Z',
+    programVersion: '0.1.0',
+    rootSeed: 'ab',
+    config,
+    candidates,
+    cells: cellsOf(choose(root, { tasks: ['dot_product', 'RELU'] }), config, candidates),
+  };
+  await folder.create(made, sources);
+  await driveBench({ root, folder, bench: made, executor, programVersion: '0.1.0', onProgress: () => {} });
+  const planner = new Planner(root, made, folder);
+  return reportOf({ bench: made, results: await folder.results(made.cells), planner, now: '2026-11-29T13:00:00.000Z' });
+}
+
+describe('report of baselines', () => {
+  let report: BenchReport;
+  beforeAll(async () => {
+    report = await bench('baseline', null);
+  });
+
+  it('has an entry per task, type and size set, with the library beside it', () => {
+    expect(report.entries).toHaveLength(8);
+    expect(report.entries.every((e) => e.outcome === 'valid' && e.candidate === null && e.score === null)).toBe(true);
+    const relu = report.entries.find((e) => e.task === 'RELU' && e.dtype === 'fp32' && e.sizes === 'published');
+    expect(relu?.library).toMatchObject({ title: 'cuDNN', status: 'measured' });
+    expect(relu?.rows.every((row) => row.librarySpeedup !== null && row.speedup === null)).toBe(true);
+    expect(relu?.rows.reduce((sum, row) => sum + row.share, 0)).toBeCloseTo(1);
+    expect(report.entries.find((e) => e.task === 'dot_product')?.library).toBeNull();
+  });
+
+  it('sums the stages, and says by the clock only what steps say', () => {
+    const row = report.stages.find((s) => s.stage === 'published' && s.kind === 'time');
+    // Two tasks in two types: one timing session each.
+    expect(row).toMatchObject({ steps: 4, failed: 0, cached: 0 });
+    expect(row?.gpuS).toBeCloseTo(4 * 0.004);
+    expect(row?.elapsedS).toBeGreaterThan(0);
+    expect(report.stages.find((s) => s.kind === 'build')?.gpuS).toBeNull();
+  });
+
+  it('counts success of libraries, and places profiles under the roof', () => {
+    expect(report.success.map((s) => [s.of, s.dtype, s.sizes, s.n])).toEqual([
+      ['library', 'fp32', 'published', 1],
+      ['library', 'bf16', 'published', 1],
+      ['library', 'fp32', 'large', 1],
+      ['library', 'bf16', 'large', 1],
+    ]);
+    expect(report.profiles).toHaveLength(4);
+    expect(report.profiles[0]?.roofline?.points[0]?.rate).toMatchObject({ available: true });
+  });
+
+  it('is one page without scripts or anything from elsewhere', () => {
+    const html = reportHtml(report);
+    expect(html).not.toMatch(/<script|src=|href=|url\(|@import/i);
+    expect(html).toContain('prefers-color-scheme:dark');
+    for (const title of [
+      'What the time went into',
+      'Cumulative success',
+      'Task by size',
+      'Roofline of all profiled kernels',
+      'Vendor libraries',
+      'Environment',
+      'Every size',
+    ])
+      expect(html, title).toContain(title);
+    expect(html).not.toMatch(/NaN|undefined|Infinity|\[object/);
+    expect([...html.matchAll(/ id="([^"]+)"/g)].map((m) => m[1]).length).toBe(
+      new Set([...html.matchAll(/ id="([^"]+)"/g)].map((m) => m[1])).size,
+    );
+  });
+
+  it('as CSV has a row per size and empty fields for what was not measured', () => {
+    const rows = parse(reportCsv(report), { columns: true }) as Record<string, string>[];
+    expect(rows).toHaveLength(report.entries.reduce((sum, e) => sum + e.rows.length, 0));
+    expect(Number(rows[0]?.origin_span_ns)).toBeGreaterThan(0);
+    expect([rows[0]?.speedup, rows[0]?.P, rows[0]?.candidate]).toEqual(['', '', '']);
+  });
+});
+
+describe('report of candidates', () => {
+  it('shows P, P_min, geometric mean, success over τ, and rejected ones as not reached', async () => {
+    const report = await bench('candidates', { dot_product: '5', RELU: 'wrong' });
+    const dot = report.entries.find((e) => e.task === 'dot_product' && e.dtype === 'fp32' && e.sizes === 'published');
+    expect(dot).toMatchObject({ outcome: 'accepted', candidate: 'dot_product.fp32.cu' });
+    expect(dot?.score?.value).toBeCloseTo(5, 0);
+    expect([dot?.pMin, dot?.geomean].every((x) => x !== null && x !== undefined && Math.abs(x - 5) < 0.2)).toBe(true);
+    const relu = report.entries.find((e) => e.task === 'RELU');
+    expect(relu).toMatchObject({ outcome: 'wrong-result', score: null, rows: [] });
+    const success = report.success.find((s) => s.of === 'candidate' && s.dtype === 'fp32' && s.sizes === 'published');
+    expect(success).toMatchObject({ n: 2, unknown: 1 });
+    expect(success?.reached.map(({ count }) => count)).toEqual([1, 1, 1, 0, 0, 0]);
+    expect(report.profiles.map((p) => p.version)).toContain('candidate');
+    const html = reportHtml(report);
+    expect(html).toContain('Error against speed-up, fp32');
+    expect(html).not.toMatch(/NaN|undefined|Infinity/);
+  });
+
+  it('names what has no result and why, and makes no figure of it', async () => {
+    const failing: Executor = {
+      name: 'local',
+      execute: async (bundle, options) => {
+        if (options.position.startsWith('published')) return labExecutor.execute(bundle, options);
+        const { AppFailure } = await import('../../main/contract/index.ts');
+        throw new AppFailure({ code: 'env.gpu-lost', message: 'The GPU fell off the bus.' });
+      },
+    };
+    const report = await bench('partly', null, failing);
+    expect(report.cells).toEqual({ all: 12, measured: 4 });
+    expect(report.missing).toHaveLength(8);
+    expect(report.missing[0]?.reason).toBe('The GPU fell off the bus.');
+    expect(report.profiles).toEqual([]);
+    const html = reportHtml(report);
+    expect(html).toContain('The GPU fell off the bus.');
+    expect(html).not.toContain('Roofline of all');
+  });
+});

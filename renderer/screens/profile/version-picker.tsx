@@ -1,6 +1,7 @@
 import { useMemo } from 'react';
 import type { VersionRow } from '../../../main/contract/api.ts';
 import { useQuery } from '../../api/client.ts';
+import { hrefOf } from '../../app/routes.ts';
 import { Empty, ErrorBox, Loading, OutcomeBadge } from '../../ui/feedback.tsx';
 import { ago, ratio } from '../../ui/format.ts';
 import { bottleneckText } from '../../ui/outcomes.ts';
@@ -16,7 +17,7 @@ const columns: readonly Column<VersionRow>[] = [
     title: 'Version',
     width: 'minmax(120px, 1fr)',
     sort: (v) => v.id,
-    cell: (v) => v.label,
+    cell: (v) => <a href={hrefOf('profile', [v.id])}>{v.label}</a>,
     hint: (v) => v.id,
   },
   {

@@ -60,6 +60,7 @@ async function telling(drive: Drive, work: () => Promise<unknown>): Promise<RunR
   }
   const report = await reportOf(store, id);
   await writeSources(report);
+  await store.collectIfDue();
   return report;
 }
 

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { writeFileAtomic } from '../base/files.ts';
 import { hashJson, sha256Hex } from '../base/hash.ts';
+import { pidExists } from '../base/proc.ts';
 import {
   AppFailure,
   type ErrorCode,
@@ -173,7 +174,7 @@ export async function writeBundle(
   shared = false,
 ): Promise<void> {
   const building = join(dirname(folder), `.${basename(folder)}.${process.pid}.tmp`);
-  await rm(building, { recursive: true, force: true });
+  await sweepBuilding(folder);
   const files = shared ? join(dirname(folder), 'files') : join(building, 'files');
   await mkdir(building, { recursive: true });
   await mkdir(files, { recursive: true });
@@ -188,6 +189,16 @@ export async function writeBundle(
   await writeFileAtomic(join(building, 'README.txt'), readme(request), 0o644);
   await rm(folder, { recursive: true, force: true });
   await rename(building, folder);
+}
+
+/** Removes what writers of this folder left that were killed, and our own earlier try. */
+async function sweepBuilding(folder: string): Promise<void> {
+  const start = `.${basename(folder)}.`;
+  for (const name of await readdir(dirname(folder)).catch(() => [] as string[])) {
+    const pid = name.startsWith(start) ? /^(\d+)\.tmp$/.exec(name.slice(start.length))?.[1] : undefined;
+    if (pid === undefined || (Number(pid) !== process.pid && pidExists(Number(pid)))) continue;
+    await rm(join(dirname(folder), name), { recursive: true, force: true });
+  }
 }
 
 const readme = (request: BundleRequest): string =>

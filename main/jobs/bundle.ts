@@ -43,11 +43,11 @@ export class BundleExecutor implements Executor {
     const request = this.request(bundle, options);
     const folder = this.folderOf(bundle, options);
     await mkdir(this.settings.root, { recursive: true });
-    const result = await readResult(folder, request, bundle);
+    const { result, aside } = await resultOrAside(folder, request, bundle);
     if (result) return { kind: 'done', result };
     if (!(await isWhole(folder, request))) await writeBundle(folder, bundle, request, this.settings.shared);
     const how = `Run "cudamaster worker ${quoted(folder)}" on the GPU machine (copy the folder there, and back when result.json is in it), then: ${this.settings.resumeCommand}`;
-    return { kind: 'parked', waiting: { for: 'bundle', path: folder, how } };
+    return { kind: 'parked', waiting: { for: 'bundle', path: folder, how: aside === null ? how : `${aside} ${how}` } };
   }
 
   /** Where the bundle of this job, position and seed lies or will lie. */
@@ -76,6 +76,21 @@ export class BundleExecutor implements Executor {
       label: bundle.job.label,
       programVersion: this.settings.programVersion,
     };
+  }
+}
+
+/**
+ * A result that cannot be used (cut while it was copied, of another job) is set aside, and the run goes on waiting: nothing else of it is
+ * lost. One of a newer program is left where it is: that program can read it.
+ */
+async function resultOrAside(folder: string, request: BundleRequest, bundle: JobBundle) {
+  try {
+    return { result: await readResult(folder, request, bundle), aside: null };
+  } catch (fault) {
+    if (!(fault instanceof AppFailure) || !['format.invalid', 'input.bundle'].includes(fault.error.code)) throw fault;
+    const where = await BundleExecutor.setAside(folder);
+    if (where === null) throw fault;
+    return { result: null, aside: `${fault.error.message} It was set aside as ${where}; the job is to be run again.` };
   }
 }
 

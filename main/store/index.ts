@@ -1,3 +1,4 @@
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AppError, Recording, RunConfig, StepDetail, StepLine, VersionRow } from '../contract/index.ts';
 import { ContentFiles } from './content.ts';
@@ -36,6 +37,8 @@ export { RunLogStore } from './runLog.ts';
 export type { Environment, NewRun, OpenStep, RunKind, RunRecord, StoredEvent } from './runs.ts';
 export type { Subscription } from './subscribe.ts';
 export { partsOfVersion, type VersionEdit, versionId } from './versions.ts';
+
+const dayMs = 24 * 3600 * 1000;
 
 /** A run that this process drives. `release` when it has ended or parked. */
 export interface DrivenRun {
@@ -213,6 +216,23 @@ export class Store {
   /** Deletes long contents that no run refers to; gives back how many. `grace`: age that protects a file, ms. */
   collect(grace?: number): Promise<number> {
     return this.#content.collect(this.#db, grace);
+  }
+
+  /**
+   * collect(), at most once a day over all processes; call it after a run. Half-written files of killed processes go too. Whatever keeps
+   * it from its work (a full or read-only disk, a busy history) is left to the next time: nothing depends on it.
+   */
+  async collectIfDue(now = Date.now()): Promise<number | null> {
+    const marker = join(this.folder, 'content', '.collected');
+    try {
+      const last = await stat(marker).catch(() => null);
+      if (last !== null && Math.abs(now - last.mtimeMs) < dayMs) return null;
+      await mkdir(join(this.folder, 'content'), { recursive: true });
+      await writeFile(marker, '');
+      return await this.collect();
+    } catch {
+      return null;
+    }
   }
 
   async close(): Promise<void> {

@@ -74,7 +74,7 @@ describe('BundleExecutor', () => {
     expect(new Set(paths).size).toBe(4);
     await work(paths[0] as string);
     cpSync(join(paths[0] as string, 'result.json'), join(paths[2] as string, 'result.json'));
-    expect(await code(park(root.path, bundle, { rootSeed: 'abc2' }))).toBe('input.bundle');
+    expect((await park(root.path, bundle, { rootSeed: 'abc2' })).how).toContain('answers another job');
   });
 
   it('mends a damaged folder of its own', async () => {
@@ -85,33 +85,58 @@ describe('BundleExecutor', () => {
     expect((await readBundle(path)).request.jobHash).toBe(jobHash(bundle.job));
   });
 
-  it('refuses results of a newer program, of another job, with other steps, or broken', async () => {
+  it('refuses the result of a newer program; sets aside one that is broken or answers something else, and waits on', async () => {
     using root = folder();
     const { path } = await park(root.path);
     await work(path);
     const file = join(path, 'result.json');
     const good = readFileSync(file, 'utf8');
-    const ask = (): Promise<unknown> => code(executor(root.path).execute(bundle, options));
-    expect(await ask()).toBe('ok');
-    const cases: [string, (value: Record<string, unknown>) => void][] = [
-      ['format.newer', (v) => Object.assign(v, { version: 99, result: { later: true } })],
-      ['format.newer', (v) => Object.assign(v.result as object, { version: 99 })],
-      ['format.invalid', (v) => Object.assign(v.result as object, { steps: 'none' })],
-      ['format.invalid', (v) => Object.assign(v, { format: 'something' })],
-      ['input.bundle', (v) => Object.assign(v.result as object, { jobHash: 'f'.repeat(64) })],
-      ['input.bundle', (v) => Object.assign(v, { requestHash: 'f'.repeat(64) })],
-      ['input.bundle', (v) => Object.assign(v.result as object, { steps: [] })],
-    ];
-    for (const [expected, change] of cases) {
+    const ask = () => executor(root.path).execute(bundle, options);
+    expect(await code(ask())).toBe('ok');
+    for (const change of [
+      (v: Record<string, unknown>) => Object.assign(v, { version: 99, result: { later: true } }),
+      (v: Record<string, unknown>) => Object.assign(v.result as object, { version: 99 }),
+    ]) {
       writeFileSync(file, good);
       edit(file, change);
-      expect(await ask()).toBe(expected);
+      expect(await code(ask())).toBe('format.newer');
+      expect(existsSync(file)).toBe(true);
     }
-    writeFileSync(file, good.slice(0, 100));
-    expect(await ask()).toBe('format.invalid');
-    expect(await BundleExecutor.setAside(path)).toContain('result.bad-');
-    expect(existsSync(file)).toBe(false);
+    const spoil: [RegExp, () => void][] = [
+      [/steps/, () => edit(file, (v) => Object.assign(v.result as object, { steps: 'none' }))],
+      [/format/, () => edit(file, (v) => Object.assign(v, { format: 'something' }))],
+      [/another job/, () => edit(file, (v) => Object.assign(v.result as object, { jobHash: 'f'.repeat(64) }))],
+      [/another job/, () => edit(file, (v) => Object.assign(v, { requestHash: 'f'.repeat(64) }))],
+      [/steps/, () => edit(file, (v) => Object.assign(v.result as object, { steps: [] }))],
+      [/no JSON/, () => writeFileSync(file, good.slice(0, 100))],
+      [/no JSON/, () => writeFileSync(file, '')],
+    ];
+    for (const [why, change] of spoil) {
+      writeFileSync(file, good);
+      change();
+      const spoilt = readFileSync(file, 'utf8');
+      const outcome = await ask();
+      if (outcome.kind !== 'parked') throw new Error('a broken result was taken');
+      expect(outcome.waiting.how).toMatch(why);
+      const aside = /set aside as (\S+);/.exec(outcome.waiting.how)?.[1] ?? '';
+      expect(readFileSync(aside, 'utf8')).toBe(spoilt);
+      expect(outcome.waiting.how).toContain('cudamaster worker');
+      rmSync(aside);
+    }
+    writeFileSync(file, good);
+    expect(await code(ask())).toBe('ok');
+  });
+
+  it('sweeps what a writer that was killed left behind, not what a living one is writing', async () => {
+    using root = folder();
+    const { path } = await park(root.path);
+    const name = path.slice(root.path.length + 1);
+    const dead = join(root.path, `.${name}.4194305.tmp`);
+    const living = join(root.path, `.${name}.1.tmp`);
+    for (const dir of [dead, living]) mkdirSync(dir);
+    rmSync(path, { recursive: true });
     await park(root.path);
+    expect([existsSync(dead), existsSync(living), existsSync(join(path, 'request.json'))]).toEqual([false, true, true]);
   });
 });
 

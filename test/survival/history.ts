@@ -53,7 +53,7 @@ export async function readHistory(folder: string): Promise<History> {
       leases: (await c.all('SELECT * FROM leases')).length,
       // A file that was being written is no content; a collection sweeps it.
       contents: filesBelow(join(folder, 'content'))
-        .filter((f) => !f.endsWith('.tmp'))
+        .filter((f) => !/\.tmp$|\.collected$/.test(f))
         .map((f) => f.slice(folder.length)),
       sources: Object.fromEntries(filesBelow(sources).map((f) => [f.slice(sources.length), readFileSync(f, 'utf8')])),
     };

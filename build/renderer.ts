@@ -26,6 +26,8 @@ export async function bundleRenderer(): Promise<void> {
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
+      // The editor is one part of its own, loaded with the first source shown.
+      chunkSizeWarningLimit: 800,
     },
   });
 }

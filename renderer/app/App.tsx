@@ -5,6 +5,7 @@ import { Button } from '../ui/controls.tsx';
 import { Empty, Loading } from '../ui/feedback.tsx';
 import { Banners, Toasts } from './Banners.tsx';
 import { type Command, useCommands } from './commands.ts';
+import { Keys } from './Keys.tsx';
 import { go, useRoute } from './navigation.ts';
 import { Palette } from './Palette.tsx';
 import { Rail } from './Rail.tsx';
@@ -55,6 +56,13 @@ function useShellCommands(): void {
           run: () => go(s.name),
         })),
       { id: 'run.new', title: 'Start a run', group: 'Run', key: 'alt+n', run: () => go('run', ['new']) },
+      {
+        id: 'keys',
+        title: 'Keyboard shortcuts',
+        group: 'Shell',
+        key: 'shift+?',
+        run: () => useShell.setState({ keysOpen: true }),
+      },
       { id: 'theme.light', title: 'Theme: light', group: 'View', run: () => setTheme('light') },
       { id: 'theme.dark', title: 'Theme: dark', group: 'View', run: () => setTheme('dark') },
       { id: 'theme.system', title: 'Theme: as the system', group: 'View', run: () => setTheme('system') },
@@ -80,6 +88,7 @@ export function App() {
   useTheme();
   useEngine();
   useShellCommands();
+  const keysOpen = useShell((s) => s.keysOpen);
   const route = useRoute();
   const screen = screens.find((s) => s.name === route.screen) ?? screens[0];
   const View = screen?.view;
@@ -104,6 +113,7 @@ export function App() {
       </div>
       <StatusBar />
       <Palette />
+      {keysOpen && <Keys onClose={() => useShell.setState({ keysOpen: false })} />}
       <Toasts />
     </div>
   );

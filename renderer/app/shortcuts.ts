@@ -20,7 +20,10 @@ export function chordText(chord: string): string {
   const names: Record<string, string> = mac
     ? { mod: '⌘', shift: '⇧', alt: '⌥' }
     : { mod: 'Ctrl', shift: 'Shift', alt: 'Alt' };
-  const parts = chord.split('+').map((p) => names[p] ?? (p.length === 1 ? p.toUpperCase() : p));
+  const parts = chord
+    .replace('shift+?', '?')
+    .split('+')
+    .map((p) => names[p] ?? (p.length === 1 ? p.toUpperCase() : p));
   return parts.join(mac ? '' : '+');
 }
 

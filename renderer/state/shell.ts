@@ -17,6 +17,7 @@ interface Shell {
   readonly theme: Theme;
   readonly connection: 'connecting' | 'connected' | 'lost';
   readonly paletteOpen: boolean;
+  readonly keysOpen: boolean;
   readonly toasts: readonly Toast[];
   readonly notices: readonly AppError[];
   setTheme(theme: Theme): void;
@@ -47,6 +48,7 @@ export const useShell = create<Shell>((set) => ({
   theme: (themes as readonly string[]).includes(stored ?? '') ? (stored as Theme) : 'system',
   connection: 'connecting',
   paletteOpen: false,
+  keysOpen: false,
   toasts: [],
   notices: [],
   setTheme: (theme) => {

@@ -258,7 +258,7 @@ const benchesDir = (): string => join(dataDir(), 'bench');
 const benchId = (now = new Date().toISOString()): string =>
   `bench-${now.slice(2, 10).replaceAll('-', '')}-${now.slice(11, 16).replace(':', '')}-${randomBytes(2).toString('hex')}`;
 
-async function findBench(name: string): Promise<string> {
+export async function findBench(name: string): Promise<string> {
   const known = await listBenches(benchesDir());
   const hits = name === 'last' ? known.slice(-1) : known.filter((id) => id === name || id.endsWith(name));
   if (hits.length === 1) return join(benchesDir(), hits[0] as string);

@@ -9,6 +9,7 @@ import { allowedIncludes, bindEvaluator } from '../evaluate/index.ts';
 import { candidateName, type LoadedTask, loadTask, signature } from '../evaluate/task/index.ts';
 import type { LoopConfig } from '../optimizer/index.ts';
 import { type RunRecord, Store } from '../store/index.ts';
+import { calibrationOf } from './calibration-file.ts';
 import type { ServiceContext } from './events.ts';
 import type { OpenPlace } from './machine.ts';
 import { readSettings, type Settings } from './settings.ts';
@@ -85,9 +86,13 @@ export function loopConfig(app: AppContext, run: RunRecord, parts: TaskParts): L
   };
 }
 
+/** Replays judge as the recorded run did: no calibration of this machine enters. */
 export function evaluatorOf(run: RunRecord, parts: TaskParts) {
   const { dtype, sizeSet, profile, arch } = run.config;
-  return bindEvaluator({ task: parts.task, dtype, sizeSet, profile, arch, planSeed: deriveRoot(run.rootSeed, 'plan') });
+  const replays = run.kind === 'replay' || run.kind === 'demo';
+  const calibration = replays ? null : calibrationOf(run.environment?.gpu ?? null);
+  const planSeed = deriveRoot(run.rootSeed, 'plan');
+  return bindEvaluator({ task: parts.task, dtype, sizeSet, profile, arch, planSeed, calibration });
 }
 
 /** Settings of a run with what was not asked for. */

@@ -12,6 +12,8 @@ import type {
   VersionRow,
 } from '../contract/index.ts';
 import { listTasks } from '../evaluate/task/index.ts';
+import { type BenchAnswer, type BenchParams, beginBench, resumeBench } from './bench.ts';
+import { type CalibrateAnswer, type CalibrateParams, calibrateGpu } from './calibrate.ts';
 import { Store, type VersionEdit } from '../store/index.ts';
 import { doctor } from '../toolchain/index.ts';
 import { type BenchAnswer, type BenchParams, beginBench, resumeBench } from './bench.ts';
@@ -58,9 +60,11 @@ import { workBundles } from './worker.ts';
 export type { AttemptState, RoundState, RunState, UsageState } from '../optimizer/index.ts';
 export type { StoredEvent } from '../store/index.ts';
 export type { BenchAnswer, BenchParams } from './bench.ts';
+export type { CalibrateAnswer, CalibrateParams } from './calibrate.ts';
 export type { AppEvent, EvaluationReport, RunReport, ServiceContext } from './events.ts';
 export type { ExportParams, ExportReport } from './export.ts';
 export type { RunLine } from './history.ts';
+export type { BenchAnswer, BenchParams } from './bench.ts';
 export type { OpenPlace, Place, RunPlace } from './machine.ts';
 export type { ConsentAnswer, EndpointParams, PriceAnswer, PriceParams } from './models.ts';
 export type { ProfileParams, ProfileReport, StoredProfileParams } from './profile.ts';
@@ -109,6 +113,7 @@ export interface App {
   demo: Service<Record<string, never>, RunReport>;
   bench: Service<BenchParams, BenchAnswer>;
   resumeBench: Service<{ bench: string; results?: string }, BenchAnswer>;
+  calibrate: Service<CalibrateParams, CalibrateAnswer>;
   providers: Service<Record<string, never>, readonly ProviderState[]>;
   models: Service<ProviderRequest & { provider: string; localOnly?: boolean }, readonly ModelState[]>;
   /** Enters or removes a provider of the user's own. */
@@ -161,6 +166,7 @@ export function createApp(options: AppOptions): App {
     demo: (_params, ctx) => attempt(() => playDemo(app, ctx)),
     bench: (params, ctx) => attempt(() => beginBench(app, params, ctx)),
     resumeBench: (params, ctx) => attempt(() => resumeBench(app, params, ctx)),
+    calibrate: (params, ctx) => attempt(() => calibrateGpu(app, params, ctx)),
     providers: () => attempt(() => providerList(app)),
     models: (params, ctx) => attempt(() => modelList(app, params, ctx)),
     endpoint: (params) => attempt(() => changeEndpoint(app, params)),

@@ -26,7 +26,7 @@ export function successSvg(groups: readonly Success[], id: string): string {
     const points = group.reached.map(({ count }, i) => [x(i), y(count / group.n)] as const);
     const colour = group.of === 'candidate' ? HIGH : MARK;
     const dash = DASHES[g % DASHES.length];
-    const stroke = `fill="none" stroke="${colour}" stroke-width="2"${dash ? ` stroke-dasharray="${dash}"` : ''}`;
+    const stroke = `fill="none" stroke="${colour}" stroke-width="${group.sizes === 'large' ? 1 : 2.5}"${dash ? ` stroke-dasharray="${dash}"` : ''}`;
     const at = top + 20 * g + 4;
     return [
       `<polyline points="${points.map(([px, py]) => `${coord(px)},${coord(py)}`).join(' ')}" ${stroke}/>`,

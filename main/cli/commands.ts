@@ -3,9 +3,11 @@ import { type ProviderRequest, providerNames } from '../app/index.ts';
 import { type AgentName, agentNames, dtypes, efforts, exitCodeOf, profileModes, sizeSets } from '../contract/index.ts';
 import { answer, answerEvaluation, answerRun, contextOf, type Session } from './answers.ts';
 import { benchCommands } from './bench.ts';
+import { calibrateCommand } from './calibrate.ts';
 import { versionCommands } from './export.ts';
 import { askConsent, modelCommands } from './models.ts';
 import { profileCommand } from './profile.ts';
+import { benchCommands } from './bench.ts';
 import { doctorLines, runLines, runTable, taskTable } from './report.ts';
 import { serveCommand } from './serve.ts';
 
@@ -44,6 +46,7 @@ export function addCommands(program: Command, open: () => Session, finish: Finis
   recordingCommands(program, open, finish);
   modelCommands(program, open, finish);
   benchCommands(program, open, finish);
+  calibrateCommand(program, open, finish);
 }
 
 function machineCommands(program: Command, open: () => Session, finish: Finish): void {

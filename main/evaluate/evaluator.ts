@@ -1,4 +1,5 @@
 import {
+  type Calibration,
   type Dtype,
   type Evaluation,
   type JobBundle,
@@ -26,6 +27,8 @@ export interface EvaluatorBinding {
   /** Hex; fixes the ragged sizes of the run (not the contents). */
   readonly planSeed: string;
   readonly variant?: Variant;
+  /** Of the GPU that measures the run; null: the paper's thresholds. */
+  readonly calibration?: Calibration | null;
   readonly screen?: ScreenOptions;
 }
 
@@ -67,6 +70,7 @@ export function bindEvaluator(binding: EvaluatorBinding): Evaluator {
     tries: request.tried,
     planSeed: binding.planSeed,
     ...(binding.variant === undefined ? {} : { variant: binding.variant }),
+    ...(binding.calibration ? { calibration: binding.calibration } : {}),
     ...(request.originNumerics === undefined ? {} : { originNumerics: request.originNumerics }),
     label: request.label,
   });

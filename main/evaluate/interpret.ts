@@ -8,6 +8,7 @@ import type {
   StepResult,
   TimeResult,
 } from '../contract/index.ts';
+import { thresholdsFor } from '../profile/calibrate.ts';
 import { interpretProfile, noProfile } from '../profile/interpret.ts';
 import { kernelStatics } from '../profile/ptxas.ts';
 import { sessionPeaks } from '../profile/roofline.ts';
@@ -34,6 +35,11 @@ class Steps {
   constructor(bundle: JobBundle, result: JobResult) {
     this.bundle = bundle;
     this.result = result;
+  }
+  /** The GPU that ran the job, and its driver. */
+  machine(): { readonly uuid: string | null; readonly driver: string | null } {
+    const { gpu, driver } = this.result.machine;
+    return { uuid: gpu?.uuid ?? null, driver };
   }
   step(id: string): StepResult | null {
     return this.result.steps.find((step) => step.id === id) ?? null;
@@ -219,6 +225,7 @@ function profileAfter(input: EvaluationInput, steps: Steps, time: TimeResult | n
   const index = profiledProblem(problems, weights);
   const activities = time?.activities.filter((a) => a.arm === subjectArm(input) && a.problem === index) ?? null;
   const fault = step.status === 'ok' ? undefined : step.reason;
+  const limits = thresholdsFor(input.calibration ?? null, steps.machine());
   const own = steps.step(input.candidate === null ? stepIds.origin : stepIds.candidate);
   return interpretProfile(result, {
     problem: plan.problem.id,
@@ -230,6 +237,7 @@ function profileAfter(input: EvaluationInput, steps: Steps, time: TimeResult | n
     statics: own === null ? undefined : kernelStatics(`${own.stderr}\n${own.stdout}`),
     texts: textsOf(input),
     maxLaunches: plan.maxLaunches,
+    ...(limits.calibrated ? { thresholds: limits.thresholds, thresholdsFrom: limits.why } : {}),
   });
 }
 

@@ -2,6 +2,7 @@ import { sha256Hex } from '../base/hash.ts';
 import {
   AppFailure,
   type Arm,
+  type Calibration,
   type Dtype,
   err,
   FORMAT,
@@ -66,6 +67,8 @@ export interface EvaluationInput {
   readonly library?: boolean;
   /** How much is measured of a baseline; default `baseline`. */
   readonly amount?: 'baseline' | 'suite' | 'suiteLarge';
+  /** Thresholds measured on the GPU that will run the job; results of another GPU or driver are judged by the paper's. */
+  readonly calibration?: Calibration | null;
   /** 'profile': nothing but the profile, for what has been verified elsewhere. */
   readonly only?: 'profile';
 }
@@ -237,7 +240,7 @@ function profileStep(input: EvaluationInput, arm: Arm, needs: string[]): Session
       : {
           metrics: verdictMetricIds(),
           source: true,
-          ...(input.profile === 'full' ? { set: 'full' } : { stages: profileStages() }),
+          ...(input.profile === 'full' ? { set: 'full' } : { stages: profileStages(input.calibration?.thresholds) }),
         }),
   });
 }

@@ -37,6 +37,8 @@ export interface ProfileContext {
   /** Why ncu could not profile, as the profile step told it (main/jobs/session/classify-ncu.ts); absent: it told nothing. */
   readonly fault?: { readonly message: string; readonly remedy?: string };
   readonly thresholds?: Thresholds;
+  /** Where they come from, when they are not the paper's: told with the verdict. */
+  readonly thresholdsFrom?: string;
   readonly mode?: ProfileMode;
   readonly pages?: Pages;
   /** Peaks measured on this GPU; null: none were. */
@@ -80,7 +82,9 @@ export function interpretProfile(result: ProfileResult, context: ProfileContext)
   const at = { problem: context.problem, ncuVersion: result.ncuVersion };
   if (launches.length === 0) return withoutRows(result, context, at);
   const mismatch = mismatchOf(result, launches, context);
-  const seen = verdict(launches, context.thresholds ?? PAPER_THRESHOLDS);
+  const judged = verdict(launches, context.thresholds ?? PAPER_THRESHOLDS);
+  const from = context.thresholdsFrom;
+  const seen = from === undefined ? judged : { ...judged, why: `${judged.why}; thresholds of this GPU, ${from}` };
   const found =
     mismatch === null ? seen : { ...seen, bottleneck: null, why: `no verdict: ${mismatch}; seen: ${seen.why}` };
   const lacking = result.stages?.find((stage) => stage.stage === 'evidence')?.note;

@@ -1,0 +1,132 @@
+import { writeOutput } from '../base/files.ts';
+import { Prng } from '../base/random.ts';
+import { BenchFolder } from '../bench/folder.ts';
+import {
+  AppFailure,
+  type Bench,
+  type BenchCell,
+  type BenchResult,
+  type Calibration,
+  type Dtype,
+  err,
+  unwrap,
+} from '../contract/index.ts';
+import { calibrate, type TaskProfile } from '../profile/calibrate.ts';
+import { calibrationHtml } from '../profile/calibration-html.ts';
+import { type BenchAnswer, beginBench, findBench, resumeBench } from './bench.ts';
+import { keepCalibration } from './calibration-file.ts';
+import type { AppContext } from './context.ts';
+import type { ServiceContext } from './events.ts';
+
+export interface CalibrateParams {
+  readonly dtype: Dtype;
+  readonly executor: 'local' | 'bundle';
+  readonly arch?: string;
+  /** A bench with a profile pass at the large sizes: its profiles are used, nothing is run. */
+  readonly from?: string;
+  /** A calibration that waits for its bundles. */
+  readonly resume?: string;
+  readonly out?: string;
+  readonly results?: string;
+  /** Another place for the page. */
+  readonly html?: string;
+}
+
+export interface CalibrateAnswer {
+  /** null: bundles wait for a worker. */
+  readonly calibration: Calibration | null;
+  readonly bench: Pick<BenchAnswer, 'id' | 'folder' | 'done' | 'cells' | 'missing' | 'failed' | 'how'> | null;
+  readonly files: readonly string[];
+}
+
+/**
+ * Thresholds of Table 2 for a GPU, from one profiled launch per task at its large size. Profiles come from a pass of its own (a bench of
+ * stage `profile`), or from a bench that has one. Kept by the GPU's UUID; verdicts on that GPU then use it.
+ */
+export async function calibrateGpu(
+  app: AppContext,
+  params: CalibrateParams,
+  ctx: ServiceContext,
+): Promise<CalibrateAnswer> {
+  if (params.from !== undefined) {
+    const folder = new BenchFolder(await findBench(params.from));
+    return { ...(await fromBench(folder, params)), bench: null };
+  }
+  const stand =
+    params.resume === undefined
+      ? await beginBench(
+          app,
+          { ...params, sizes: ['large'], dtypes: [params.dtype], measure: false, profile: true, library: false },
+          ctx,
+        )
+      : await resumeBench(app, { bench: params.resume, results: params.results }, ctx);
+  const { id, folder, done, cells, missing, failed, how } = stand;
+  const bench = { id, folder, done, cells, missing, failed, how };
+  // A threshold from some of the tasks is another threshold: all of them first.
+  if (missing.length > 0) return { calibration: null, bench, files: [] };
+  return { ...(await fromBench(new BenchFolder(folder), params)), bench };
+}
+
+async function fromBench(
+  folder: BenchFolder,
+  params: CalibrateParams,
+): Promise<Pick<CalibrateAnswer, 'calibration' | 'files'>> {
+  const bench = await folder.bench();
+  const cells = cellsFor(bench, params.dtype);
+  const found: { cell: BenchCell; result: BenchResult | null }[] = [];
+  for (const cell of cells) found.push({ cell, result: await folder.result(cell) });
+  const about = gpuOf(found.flatMap(({ result }) => result ?? []));
+  const tasks = found.map(({ cell, result }): TaskProfile => ({ task: cell.task, profile: profileOf(result) }));
+  const random = new Prng(`calibrate:${about.gpu.uuid}:${bench.rootSeed}`);
+  const calibration = unwrap(calibrate(tasks, { ...about, dtype: params.dtype }, () => random.next()));
+  const html = calibrationHtml(calibration);
+  const files = await keepCalibration(calibration, html);
+  if (params.html !== undefined) await writeOutput(params.html, html);
+  return { calibration, files: params.html === undefined ? files : [...files, params.html] };
+}
+
+function cellsFor(bench: Bench, dtype: Dtype): BenchCell[] {
+  const cells = bench.cells.filter((c) => c.stage === 'profile' && c.version === 'origin' && c.dtype === dtype);
+  if (cells.length > 0 && bench.config.profileSizes === 'large') return cells;
+  throw new AppFailure(
+    err('usage', `Bench ${bench.id} has no profiles of ${dtype} at the large sizes.`, {
+      remedy: 'Calibrate without --from, or make a bench with --sizes large --profile.',
+    }).error,
+  );
+}
+
+const profileOf = (result: BenchResult | null): TaskProfile['profile'] =>
+  result?.profile ?? {
+    status: 'unavailable',
+    reason: result?.fault?.message ?? 'it was not profiled',
+    ncuVersion: null,
+    problem: null,
+    launches: [],
+    verdict: null,
+    filtered: [],
+  };
+
+/** The one GPU of the profiles, with its driver. Profiles of several are no calibration of any. */
+function gpuOf(results: readonly BenchResult[]): Pick<Calibration, 'gpu' | 'driver' | 'date'> {
+  const machines = results.flatMap(({ result }) => (result ? [result.machine] : []));
+  const keys = new Set(machines.map(({ gpu, driver }) => `${gpu?.uuid} ${driver}`));
+  const first = machines[0];
+  if (first?.gpu === null || first?.gpu === undefined || first.driver === null)
+    throw new AppFailure(
+      err('env.gpu-missing', 'No profile of a GPU is there to calibrate from.', {
+        remedy: 'Look at what the profile pass says: cudamaster bench resume shows it.',
+      }).error,
+    );
+  if (keys.size > 1)
+    throw new AppFailure(
+      err('usage', `The profiles are of several GPUs or drivers: ${[...keys].join('; ')}.`, {
+        remedy: 'Run the profile pass on one GPU.',
+      }).error,
+    );
+  const date =
+    results
+      .map((r) => r.finishedAt)
+      .sort()
+      .at(-1) ?? new Date().toISOString();
+  return { gpu: first.gpu, driver: first.driver, date };
+}

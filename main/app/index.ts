@@ -12,11 +12,10 @@ import type {
   VersionRow,
 } from '../contract/index.ts';
 import { listTasks } from '../evaluate/task/index.ts';
-import { type BenchAnswer, type BenchParams, beginBench, resumeBench } from './bench.ts';
-import { type CalibrateAnswer, type CalibrateParams, calibrateGpu } from './calibrate.ts';
 import { Store, type VersionEdit } from '../store/index.ts';
 import { doctor } from '../toolchain/index.ts';
 import { type BenchAnswer, type BenchParams, beginBench, resumeBench } from './bench.ts';
+import { type CalibrateAnswer, type CalibrateParams, calibrateGpu } from './calibrate.ts';
 import { type AppContext, settingsOf } from './context.ts';
 import type { EvaluationReport, RunReport, ServiceContext } from './events.ts';
 import { type ExportParams, type ExportReport, exportVersion } from './export.ts';
@@ -64,7 +63,6 @@ export type { CalibrateAnswer, CalibrateParams } from './calibrate.ts';
 export type { AppEvent, EvaluationReport, RunReport, ServiceContext } from './events.ts';
 export type { ExportParams, ExportReport } from './export.ts';
 export type { RunLine } from './history.ts';
-export type { BenchAnswer, BenchParams } from './bench.ts';
 export type { OpenPlace, Place, RunPlace } from './machine.ts';
 export type { ConsentAnswer, EndpointParams, PriceAnswer, PriceParams } from './models.ts';
 export type { ProfileParams, ProfileReport, StoredProfileParams } from './profile.ts';

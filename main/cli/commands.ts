@@ -2,7 +2,6 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type ProviderRequest, providerNames } from '../app/index.ts';
 import { type AgentName, agentNames, dtypes, efforts, exitCodeOf, profileModes, sizeSets } from '../contract/index.ts';
 import { answer, answerEvaluation, answerRun, contextOf, type Session } from './answers.ts';
-import { benchCommands } from './bench.ts';
 import { calibrateCommand } from './calibrate.ts';
 import { versionCommands } from './export.ts';
 import { askConsent, modelCommands } from './models.ts';

@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from 'react';
+import { type KeyboardEvent, memo, type ReactNode, useEffect, useId, useMemo, useRef, useState } from 'react';
 import { Icon } from './icons.tsx';
 import { type Sort, type SortValue, sortRows } from './sort.ts';
 
@@ -94,8 +94,8 @@ export function Table<R>(props: TableProps<R>) {
     overscan: 12,
     scrollPaddingStart: 28,
   });
-  const template = columns.map((c) => c.width).join(' ');
-  const minWidth = leastWidth(columns);
+  const template = useMemo(() => columns.map((c) => c.width).join(' '), [columns]);
+  const minWidth = useMemo(() => leastWidth(columns), [columns]);
   const current = Math.min(at, shown.length - 1);
 
   // The current row follows a selection made elsewhere.
@@ -105,6 +105,20 @@ export function Table<R>(props: TableProps<R>) {
     const index = shown.findIndex((r) => rowKey(r) === single);
     if (index >= 0) setAt(index);
   }, [single, shown, rowKey]);
+
+  // Rows keep these for good; what they call is always the newest.
+  const latest = useRef(props);
+  latest.current = props;
+  const events = useMemo<RowEvents<R>>(
+    () => ({
+      choose: (row, index, extend) => {
+        setAt(index);
+        latest.current.onSelect?.(row, extend);
+      },
+      activate: (row) => latest.current.onActivate?.(row),
+    }),
+    [],
+  );
 
   const onKeyDown = (e: KeyboardEvent) => {
     if (e.target !== e.currentTarget) return;
@@ -124,6 +138,8 @@ export function Table<R>(props: TableProps<R>) {
   };
 
   const items = virtual.getVirtualItems();
+  // A grid holds rows and nothing else.
+  if (shown.length === 0 && props.empty !== undefined) return <div className="grid-empty">{props.empty}</div>;
   return (
     <div
       ref={scroller}
@@ -149,52 +165,82 @@ export function Table<R>(props: TableProps<R>) {
           <HeadCell key={c.id} column={c} sort={sort} onSort={setSort} />
         ))}
       </div>
-      {shown.length === 0 && props.empty}
       <div className="grid-rows" role="rowgroup" style={{ height: virtual.getTotalSize(), minWidth }}>
         {items.map((item) => {
           const row = shown[item.index] as R;
           const key = rowKey(row);
-          const chosen = isSelected(props.selected, key);
           return (
-            <div
+            <Row
               key={key}
               id={`${id}-${item.index}`}
-              role="row"
-              aria-rowindex={item.index + 2}
-              aria-selected={props.onSelect ? chosen : undefined}
-              tabIndex={-1}
-              className={[
-                'grid-row',
-                chosen && 'grid-row-selected',
-                item.index === current && 'grid-row-current',
-                props.rowClass?.(row),
-              ]
-                .filter(Boolean)
-                .join(' ')}
-              style={{
-                gridTemplateColumns: template,
-                minWidth,
-                height: rowHeight,
-                transform: `translateY(${item.start}px)`,
-              }}
-              onClick={(e) => {
-                setAt(item.index);
-                props.onSelect?.(row, e.ctrlKey || e.metaKey || e.shiftKey);
-              }}
-              onDoubleClick={() => props.onActivate?.(row)}
-            >
-              {columns.map((c) => (
-                <div key={c.id} role="gridcell" className={`cell cell-${c.align ?? 'left'}`} title={c.hint?.(row)}>
-                  {c.cell(row)}
-                </div>
-              ))}
-            </div>
+              index={item.index}
+              start={item.start}
+              row={row}
+              columns={columns}
+              template={template}
+              minWidth={minWidth}
+              height={rowHeight}
+              selected={props.onSelect ? isSelected(props.selected, key) : null}
+              current={item.index === current}
+              extraClass={props.rowClass?.(row)}
+              events={events}
+            />
           );
         })}
       </div>
     </div>
   );
 }
+
+interface RowEvents<R> {
+  choose(row: R, index: number, extend: boolean): void;
+  activate(row: R): void;
+}
+
+interface RowProps<R> {
+  readonly id: string;
+  readonly index: number;
+  readonly start: number;
+  readonly row: R;
+  readonly columns: readonly Column<R>[];
+  readonly template: string;
+  readonly minWidth: number;
+  readonly height: number;
+  /** null: rows cannot be selected. */
+  readonly selected: boolean | null;
+  readonly current: boolean;
+  readonly extraClass: string | undefined;
+  readonly events: RowEvents<R>;
+}
+
+/** One row. It is drawn again only when something of its own changed: scrolling past a hundred rows draws the new ones alone. */
+const Row = memo(function Row<R>({ row, columns, selected, current, events, index, ...look }: RowProps<R>) {
+  const classes = ['grid-row', selected && 'grid-row-selected', current && 'grid-row-current', look.extraClass];
+  return (
+    <div
+      id={look.id}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={selected ?? undefined}
+      tabIndex={-1}
+      className={classes.filter(Boolean).join(' ')}
+      style={{
+        gridTemplateColumns: look.template,
+        minWidth: look.minWidth,
+        height: look.height,
+        transform: `translateY(${look.start}px)`,
+      }}
+      onClick={(e) => events.choose(row, index, e.ctrlKey || e.metaKey || e.shiftKey)}
+      onDoubleClick={() => events.activate(row)}
+    >
+      {columns.map((c) => (
+        <div key={c.id} role="gridcell" className={`cell cell-${c.align ?? 'left'}`} title={c.hint?.(row)}>
+          {c.cell(row)}
+        </div>
+      ))}
+    </div>
+  );
+}) as <R>(props: RowProps<R>) => ReactNode;
 
 function HeadCell<R>({
   column,

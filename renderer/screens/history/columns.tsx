@@ -26,18 +26,19 @@ export const positionOf = (row: VersionRow): string => row.id.slice(row.run.leng
 const shortBottleneck = (v: VersionRow): string =>
   bottleneckText(v.bottleneck, v.launchBound).replaceAll(' bound', '') || MISSING;
 
+/** Only pinned rows have a button here (key p and the details pin the others): thousands of rows are scrolled past. */
 function PinCell({ row }: { readonly row: VersionRow }) {
   const { edit } = useActions();
+  if (!row.pinned) return null;
   return (
     <IconButton
       icon="pin"
-      label={row.pinned ? `Unpin ${row.id}` : `Pin ${row.id}`}
-      aria-pressed={row.pinned}
-      className={row.pinned ? 'pin pin-on' : 'pin'}
+      label={`Unpin ${row.id}`}
+      className="pin pin-on"
       tabIndex={-1}
       onClick={(e) => {
         e.stopPropagation();
-        void edit(row, { pinned: !row.pinned });
+        void edit(row, { pinned: false });
       }}
     />
   );

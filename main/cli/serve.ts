@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Command, InvalidArgumentError } from 'commander';
 import { attempt } from '../base/fault.ts';
+import { privateTempDir } from '../base/paths.ts';
 import { findProgram } from '../base/program.ts';
 import { startChild } from '../base/spawn.ts';
 import { exitCodeOf } from '../contract/index.ts';
@@ -34,7 +35,10 @@ function rendererFolder(): string {
   return join(import.meta.dirname, 'renderer');
 }
 
-/** Opens an address in the user's browser. false: there is no program that does. */
+/**
+ * Opens an address in the user's browser. It holds a key, and arguments of programs are for everybody to see: so a file of the user's
+ * alone leads there. false: there is no program that does.
+ */
 function openBrowser(url: string): boolean {
   const name = process.platform === 'darwin' ? 'open' : 'xdg-open';
   const { path } = findProgram(name, process.env.PATH ?? '', '/');
@@ -53,7 +57,10 @@ function openBrowser(url: string): boolean {
       .filter((key) => process.env[key] !== undefined)
       .map((key) => [key, process.env[key] as string]),
   );
-  startChild([path, url], { cwd: '/', env, wallMs: 30_000, memoryMiB: null, outputBytes: 4096 });
+  const file = join(mkdtempSync(join(privateTempDir(), 'open-')), 'cudamaster.html');
+  writeFileSync(file, `<!doctype html><meta http-equiv="refresh" content="0;url=${url}">\n`, { mode: 0o600 });
+  process.once('exit', () => rmSync(dirname(file), { recursive: true, force: true }));
+  startChild([path, file], { cwd: '/', env, wallMs: 30_000, memoryMiB: null, outputBytes: 4096 });
   return true;
 }
 

@@ -94,6 +94,18 @@ export class Store {
     }
   }
 
+  /** Marks a run that nobody drives as cancelled; it can still be resumed. Throws store.lease while somebody does. */
+  async cancel(run: RunRecord): Promise<void> {
+    const lease = await Lease.acquire(this.#db, run.id);
+    try {
+      const { log } = this.#driven(lease);
+      const error: AppError = { code: 'cancelled', message: 'The run was cancelled while it was not under way.' };
+      await log.event(`cancelled.d${run.resumes}`, { type: 'run-ended', status: 'cancelled', error });
+    } finally {
+      await lease.release();
+    }
+  }
+
   async #drive(id: string): Promise<DrivenRun> {
     return this.#driven(await Lease.acquire(this.#db, id));
   }

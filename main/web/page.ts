@@ -1,15 +1,16 @@
 /** A small page of the server itself: for people who are not let in, or whose build has no screens. */
-export const page = (title: string, lines: readonly string[]): string => `<!doctype html>
+export const page = (title: string, lines: readonly string[], head = ''): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} – CUDAMaster</title>
-<h1>${title}</h1>
+${head}<h1>${title}</h1>
 ${lines.map((line) => `<p>${line}</p>`).join('\n')}
 </html>
 `;
 
 export const pages = {
+  again: page('One moment', ['<a href="/">Go on</a>'], '<meta http-equiv="refresh" content="0;url=/">\n'),
   locked: page('A link is needed', [
     'Open the address that <code>cudamaster serve</code> printed when it started: it holds a key that works once.',
     'To get a new one, press Enter in the terminal where the server runs, or start it again.',

@@ -66,6 +66,7 @@ export async function buildWeb(options: WebOptions): Promise<Web> {
   // No logger: addresses hold the token.
   const app = fastify({
     logger: false,
+    requestTimeout: 30_000,
     bodyLimit: 64 * 1024,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 200 },
@@ -83,7 +84,8 @@ export async function buildWeb(options: WebOptions): Promise<Web> {
       return reply.code(405).header('allow', 'GET').type('text/plain; charset=utf-8').send('Only GET is served.\n');
     stats.lastSeen = Date.now();
     if (request.url === '/login' || request.url.startsWith('/login?')) return;
-    if (!access.knows(request.cookies[options.cookieName])) return html(reply, 401, pages.locked);
+    if (!access.knows(request.cookies[options.cookieName]))
+      return html(reply, 401, isFirstStep(request) ? pages.again : pages.locked);
   });
 
   app.setErrorHandler((fault: { statusCode?: number }, _request, reply) => {
@@ -103,15 +105,33 @@ export async function buildWeb(options: WebOptions): Promise<Web> {
   return { app, access, stats };
 }
 
+/**
+ * A link followed from elsewhere (mail, notebook, a file) leads here without the cookie just given: browsers keep SameSite=Strict cookies
+ * back on the whole chain. The page that answers it asks again by itself, as a page of this server, and is let in.
+ */
+const isFirstStep = (request: FastifyRequest): boolean =>
+  request.url === '/' && request.headers['sec-fetch-site'] === 'cross-site';
+
+/** Servers started one after the other leave their cookies in a browser: too many would make its requests too long. */
+const maxCookies = 12;
+
+function forgetOthers(request: FastifyRequest, reply: FastifyReply): void {
+  const others = Object.keys(request.cookies).filter((name) => name.startsWith('cudamaster-'));
+  if (others.length < maxCookies) return;
+  for (const name of others) reply.clearCookie(name, { path: '/' });
+}
+
 function login(access: Access, cookieName: string, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { token } = request.query as { token?: unknown };
   const outcome = access.login(typeof token === 'string' ? token : '');
-  if (outcome.kind === 'in')
+  if (outcome.kind === 'in') {
+    forgetOthers(request, reply);
     return reply
       .setCookie(cookieName, outcome.cookie, { path: '/', httpOnly: true, sameSite: 'strict' })
       .code(303)
       .header('location', '/')
       .send();
+  }
   if (outcome.kind === 'slow') reply.header('retry-after', '60');
   return html(reply, outcome.kind === 'slow' ? 429 : 403, pages[outcome.kind]);
 }

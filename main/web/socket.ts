@@ -14,6 +14,8 @@ export const socketLimits = {
 
 /** A client that answers no ping for this long is gone (closed laptop, dead tunnel), ms. */
 const silentMs = 45_000;
+/** How long a client that is shut out may take to close its end, ms. */
+const goodbyeMs = 2000;
 
 export interface SocketStats {
   open: number;
@@ -35,12 +37,20 @@ export function serveSocket(host: Host, socket: WebSocket, stats: SocketStats): 
   });
   const alive = keepAlive(socket);
   const calm = rate();
+  let shut = false;
+  /** Says why and takes nothing more; a client that does not go by itself is cut off. */
+  const shutOut = (code: number, why: string): void => {
+    shut = true;
+    socket.close(code, why);
+    setTimeout(() => socket.terminate(), goodbyeMs).unref();
+  };
   socket.on('message', (data: Buffer, binary: boolean) => {
+    if (shut) return;
     stats.lastSeen = Date.now();
     alive.seen();
-    if (!calm()) return socket.close(1008, 'too many messages');
+    if (!calm()) return shutOut(1008, 'too many messages');
     const message = binary ? undefined : jsonOf(data);
-    if (message === undefined) return socket.close(1007, 'JSON is expected');
+    if (message === undefined) return shutOut(1007, 'JSON is expected');
     client.receive(message);
   });
   // A broken line closes it as well; there is nobody to tell.

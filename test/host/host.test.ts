@@ -157,8 +157,9 @@ describe('a replay over the API', () => {
     expect(cancelled.row.status).toBe('cancelled');
     expect(host.activeRuns()).toBe(0);
     expect(await client.got('runs.resume', { run })).toEqual({ run });
-    await client.until(() => client.of('changed').length > 0);
     await client.got('runs.cancel', { run });
+    const over = await client.call('runs.cancel', { run });
+    expect(over.ok ? '' : over.error.message).toContain('not under way (cancelled)');
   });
 
   it('waits for each scheme to be approved, changed or rejected', async () => {
@@ -185,6 +186,9 @@ describe('a replay over the API', () => {
     expect([third.row.status, third.state.error?.code]).toEqual(['failed', 'replay.diverged']);
     expect(third.state.notices.some((n) => n.message.includes('rejected'))).toBe(true);
     expect((await client.call('runs.approve', { run })).ok).toBe(false);
+    // Nobody drives it: it can still be called off.
+    await client.got('runs.cancel', { run });
+    expect((await client.got('runs.get', { run })).row.status).toBe('cancelled');
   });
 });
 

@@ -112,6 +112,27 @@ describe('who is let in', () => {
   });
 });
 
+describe('a link followed from elsewhere', () => {
+  it('is asked again by our own page, once, since the new cookie is held back on the first way', async () => {
+    const s = await server();
+    const far = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
+    const first = await ask(s.port, '/', { headers: far });
+    expect([first.status, first.body.includes('http-equiv="refresh"')]).toEqual([401, true]);
+    const second = await ask(s.port, '/', { headers: { 'sec-fetch-site': 'same-origin' } });
+    expect([second.status, second.body.includes('refresh')]).toEqual([401, false]);
+    expect((await ask(s.port, '/assets/index-abc123.js', { headers: far })).body).not.toContain('refresh');
+  });
+
+  it('does not let cookies of earlier servers pile up', async () => {
+    const s = await server();
+    const old = Array.from({ length: 20 }, (_, i) => `cudamaster-${i}=x`).join('; ');
+    const answer = await ask(s.port, pathOf(s.renew()), { headers: { cookie: old } });
+    expect(answer.status).toBe(303);
+    const gone = (answer.headers['set-cookie'] ?? []).filter((c) => c.includes('Expires=Thu, 01 Jan 1970'));
+    expect(gone).toHaveLength(20);
+  });
+});
+
 describe('what is served', () => {
   it('is the folder of screens and nothing outside of it', async () => {
     const s = await server();

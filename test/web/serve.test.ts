@@ -28,6 +28,12 @@ describe('a server of its own process', () => {
     b.client.subscribe('s', run);
     await b.client.settled('s');
     expect(b.client.of('event').at(-1)?.event.type).toBe('run-ended');
+    const zip = await ask(served.port, `/api/export/${run}:r1.a1.zip`, { headers: { cookie: a.cookie } });
+    expect([zip.status, zip.headers['content-type'], zip.body.slice(0, 2)]).toEqual([200, 'application/zip', 'PK']);
+    expect(zip.headers['content-disposition']).toMatch(/^attachment; filename="[A-Za-z0-9._-]+\.zip"$/);
+    expect((await ask(served.port, `/api/export/${run}:r1.a1.zip`)).status).toBe(401);
+    for (const name of [`${run}:r9.a9.zip`, `${run}:r1.a1`, '..%2f..%2fetc.zip', 'x.zip'])
+      expect((await ask(served.port, `/api/export/${name}`, { headers: { cookie: a.cookie } })).status).toBe(404);
     const token = /token=(.+)/.exec(served.url)?.[1] ?? '';
     const secrets = [token, a.cookie.split('=')[1] ?? ''];
     const files = readdirSync(served.home, { recursive: true, withFileTypes: true }).filter((f) => f.isFile());

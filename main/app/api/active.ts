@@ -77,7 +77,8 @@ export class ActiveRuns {
         else if (result.error.code !== 'cancelled') this.#hooks.notice(result.error);
       }, reject)
       .finally(() => {
-        if (id !== null) this.#runs.delete(id);
+        // A client may have resumed it since its last event: then the entry is the new drive's.
+        if (id !== null && this.#runs.get(id) === entry) this.#runs.delete(id);
         ended.resolve();
         this.#hooks.changed('runs');
         this.#hooks.changed('queue');

@@ -64,13 +64,20 @@ export const drivingMethods = (api: ApiContext): Handlers<Methods> => ({
   'runs.approve': ({ run, scheme, reject }) =>
     resume(api, { run, decision: { verdict: reject === true ? 'reject' : 'approve', scheme } }),
   'runs.pause': async ({ run }) => {
-    const { id } = await (await api.store()).find(run);
-    if (!api.active.pause(id)) await elsewhere(api, id, 'Pause');
+    const { id, status } = await (await api.store()).find(run);
+    if (status !== 'running' || !api.active.pause(id)) await elsewhere(api, id, 'Pause');
     return null;
   },
   'runs.cancel': async ({ run }) => {
-    const { id } = await (await api.store()).find(run);
-    if (!(await api.active.cancel(id))) await elsewhere(api, id, 'Cancel');
+    const store = await api.store();
+    const before = await store.find(run);
+    const stopped = await api.active.cancel(before.id);
+    const found = await store.find(before.id);
+    if (stopped && (found.status === 'cancelled' || found.status === 'done')) return null;
+    // It waits, was paused, or came to a stop by itself just now.
+    const over = found.status === 'done' || found.status === 'cancelled';
+    if (over || (await store.isDriven(found.id))) await elsewhere(api, found.id, 'Cancel');
+    await store.cancel(found);
     return null;
   },
 });

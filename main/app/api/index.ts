@@ -12,6 +12,7 @@ import {
   type Result,
   type TransientEvent,
 } from '../../contract/index.ts';
+import { gpuHolders } from '../../jobs/gpu-holder.ts';
 import { Store, type StoredEvent, type Subscription } from '../../store/index.ts';
 import { type AppContext, historyFolder } from '../context.ts';
 import { aboutMethods } from './about.ts';
@@ -98,7 +99,7 @@ export function createEngine(app: AppContext, options: EngineOptions): Engine {
     });
     return opened;
   };
-  const watch = new Watch(store);
+  const watch = new Watch(store, () => JSON.stringify(gpuHolders()));
   const active = new ActiveRuns({ notice, changed: (what) => watch.tell(what) });
   const api: ApiContext = {
     app,

@@ -2,23 +2,30 @@ import type { Store } from '../../store/index.ts';
 
 /** How often other connections' commits are looked for, ms: once for all clients. */
 const pollMs = 200;
+/** A list is told stale this often at most, ms: a run under way writes all the time, and a client loads the whole list again. */
+const gapMs = 500;
 
-type What = 'runs' | 'versions' | 'queue';
+export type Stale = 'runs' | 'versions' | 'queue';
 
 /** Tells its listeners which lists became stale, whichever process wrote. Looks only while somebody listens. */
 export class Watch {
   readonly #store: () => Promise<Store>;
-  readonly #listeners = new Set<(what: What) => void>();
+  readonly #holders: () => string;
+  readonly #listeners = new Set<(what: Stale) => void>();
+  readonly #told = new Map<Stale, number>();
+  readonly #due = new Set<Stale>();
   #timer: NodeJS.Timeout | null = null;
   #busy = false;
   #version = -1;
-  #marks: { runs: string; versions: string } | null = null;
+  #marks: Record<Stale, string> | null = null;
 
-  constructor(store: () => Promise<Store>) {
+  /** `holders`: a text that changes with who holds which GPU. */
+  constructor(store: () => Promise<Store>, holders: () => string) {
     this.#store = store;
+    this.#holders = holders;
   }
 
-  listen(listener: (what: What) => void): () => void {
+  listen(listener: (what: Stale) => void): () => void {
     this.#listeners.add(listener);
     this.#timer ??= setInterval(() => void this.#look(), pollMs);
     return () => {
@@ -27,7 +34,15 @@ export class Watch {
     };
   }
 
-  tell(what: What): void {
+  /** Now, or with the next look after the gap. */
+  tell(what: Stale): void {
+    const now = performance.now();
+    if (now - (this.#told.get(what) ?? Number.NEGATIVE_INFINITY) < gapMs) {
+      this.#due.add(what);
+      return;
+    }
+    this.#due.delete(what);
+    this.#told.set(what, now);
     for (const listener of this.#listeners) listener(what);
   }
 
@@ -35,22 +50,27 @@ export class Watch {
     if (this.#busy) return;
     this.#busy = true;
     try {
-      const store = await this.#store();
-      const version = await store.dataVersion();
-      if (version === this.#version) return;
-      this.#version = version;
+      for (const what of [...this.#due]) this.tell(what);
+      const now = await this.#read();
       const before = this.#marks;
-      const now = await store.marks();
       this.#marks = now;
       if (before === null) return;
-      if (now.runs !== before.runs) this.tell('runs');
-      if (now.versions !== before.versions) this.tell('versions');
+      for (const what of ['runs', 'versions', 'queue'] as const) if (now[what] !== before[what]) this.tell(what);
     } catch {
       // Busy or gone for the moment: looked at again with the next turn, calls tell what is wrong.
       this.#version = -1;
     } finally {
       this.#busy = false;
     }
+  }
+
+  async #read(): Promise<Record<Stale, string>> {
+    const queue = this.#holders();
+    const store = await this.#store();
+    const version = await store.dataVersion();
+    if (version === this.#version && this.#marks !== null) return { ...this.#marks, queue };
+    this.#version = version;
+    return { ...(await store.marks()), queue };
   }
 
   close(): void {

@@ -144,6 +144,11 @@ test('consent is asked once per remote host that was not agreed to', () => {
   expect(consentNeeded(fields, providers)).toEqual([{ host: 'api.a', disclosure: 'd', providers: ['a', 'b'] }]);
   expect(consentNeeded({ ...defaultFields, provider: 'c' }, providers)).toEqual([]);
   expect(consentNeeded({ ...defaultFields, provider: 'l' }, providers)).toEqual([]);
+  const own = { ...defaultFields, provider: 'l', baseUrl: 'https://gpu.example:8000/v1' };
+  expect(consentNeeded(own, providers)).toEqual([{ host: 'gpu.example:8000', disclosure: null, providers: ['l'] }]);
+  expect(consentNeeded(own, providers, ['gpu.example:8000'])).toEqual([]);
+  for (const here of ['http://127.0.0.1:8000/v1', 'http://[::1]:1/v1', 'http://LOCALHOST/v1', 'nonsense'])
+    expect(consentNeeded({ ...own, baseUrl: here }, providers)).toEqual([]);
 });
 
 test('kept fields of another shape fall back to the defaults', () => {

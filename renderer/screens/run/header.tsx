@@ -24,7 +24,8 @@ function useActions(run: string, view: RunView, row: RunRow | null) {
   const running = status === 'running';
   const can = {
     pause: running && row?.drivenBy !== 'elsewhere' && !pausing,
-    cancel: running || status === 'parked' || status === 'paused' || status === 'interrupted',
+    // One that waits holds nothing: it can be left as it is.
+    cancel: running && row?.drivenBy !== 'elsewhere',
     resume: status === 'paused' || status === 'interrupted' || status === 'failed' || status === 'cancelled',
   };
   const pause = async () => {

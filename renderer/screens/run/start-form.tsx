@@ -29,6 +29,7 @@ export function StartForm({ preset }: { readonly preset: Preset }) {
   const api = useApi();
   const tasks = useQuery('tasks.list', {});
   const providers = useQuery('providers.list', {});
+  const settings = useQuery('settings.get', {});
   const [fields, setFields] = useState<StartFields>(() => initial(preset));
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
@@ -39,7 +40,7 @@ export function StartForm({ preset }: { readonly preset: Preset }) {
   const set = (change: Partial<StartFields>) => setFields((f) => ({ ...f, ...change }));
   const { params, errors } = useMemo(() => startParams(fields), [fields]);
   const shown = tried ? errors : {};
-  const hosts = consentNeeded(fields, providers.data ?? []);
+  const hosts = consentNeeded(fields, providers.data ?? [], settings.data?.knownRemotes);
 
   const start = async (consent: readonly string[]) => {
     if (params === undefined) return;

@@ -106,18 +106,35 @@ export const usedProviders = (f: StartFields): string[] => [
   ...new Set([f.provider, ...agents.map((a) => f.agents[a].provider.trim()).filter((p) => p !== '')]),
 ];
 
+/** Host of an address that leads off this machine; null: this machine, or no address at all. */
+export function remoteHost(address: string): string | null {
+  try {
+    const { hostname, host } = new URL(address.trim());
+    const bare = hostname.toLowerCase().replace(/^\[|\]$/g, '');
+    return bare === 'localhost' || bare === '::1' || /^127\.\d+\.\d+\.\d+$/.test(bare) ? null : host;
+  } catch {
+    return null;
+  }
+}
+
 /** What is sent where, before the first request to a host that was not agreed to. */
 export function consentNeeded(
   f: StartFields,
   providers: readonly ProviderLine[],
+  /** Hosts agreed to earlier. */
+  agreed: readonly string[] = [],
 ): { readonly host: string; readonly disclosure: string | null; readonly providers: readonly string[] }[] {
   const hosts = new Map<string, { disclosure: string | null; providers: string[] }>();
   for (const name of usedProviders(f)) {
     const line = providers.find((p) => p.name === name);
-    if (!line || line.remote === null || line.consented) continue;
-    const known = hosts.get(line.remote) ?? { disclosure: line.disclosure, providers: [] };
+    if (!line) continue;
+    // An address that the user gave decides before the provider's own.
+    const own = name === f.provider && f.baseUrl.trim() !== '' ? remoteHost(f.baseUrl) : undefined;
+    const host = own === undefined ? line.remote : own;
+    if (host === null || agreed.includes(host) || (own === undefined && line.consented)) continue;
+    const known = hosts.get(host) ?? { disclosure: own === undefined ? line.disclosure : null, providers: [] };
     known.providers.push(line.title);
-    hosts.set(line.remote, known);
+    hosts.set(host, known);
   }
   return [...hosts].map(([host, rest]) => ({ host, ...rest }));
 }

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "activity.h"
 #include "buffers.h"
 #include "device.h"
 #include "json.h"
+#include "peaks_pipes_cuda.h"
 
 namespace cm_harness {
 
@@ -109,7 +111,7 @@ inline std::string measurePeaks(Activity& activity) {
   activity.start();
   const size_t bytes = std::max<size_t>(12 * dev::state().l2Bytes, 256u << 20);
   const int64_t n = int64_t(bytes / sizeof(float4));
-  const DeviceMemory a(bytes), b(bytes), sinkMemory(sizeof(float));
+  const DeviceMemory a(bytes), b(bytes), sinkMemory(sizeof(double));
   float4 *pa = static_cast<float4*>(a.data()), *pb = static_cast<float4*>(b.data());
   float* sink = static_cast<float*>(sinkMemory.data());
   const cudaStream_t s = dev::stream();
@@ -124,6 +126,9 @@ inline std::string measurePeaks(Activity& activity) {
   const int fmaGrid = dev::state().sms * 8;
   const double fmaS = detail::medianSpan(activity, 5, [&] { cm_harness::peakFmaKernel<<<fmaGrid, 256, 0, s>>>(0.999f, 0.001f, sink); });
   const double emptyS = detail::medianSpan(activity, 21, [&] { cm_harness::emptyKernel<<<1, 1, 0, s>>>(); });
+  const int cc = 10 * dev::attribute(cudaDevAttrComputeCapabilityMajor) + dev::attribute(cudaDevAttrComputeCapabilityMinor);
+  const auto span = [&](const auto& launch) { return detail::medianSpan(activity, 5, launch); };
+  const std::string pipes = detail::pipePeaks(cc, sink, s, span);
   if (!was) activity.stop();
   const double flops = 2.0 * cm_harness::kChains * cm_harness::kFmaSteps * 256.0 * fmaGrid;
   return JsonObject()
@@ -132,6 +137,7 @@ inline std::string measurePeaks(Activity& activity) {
       .number("copyBytesPerS", 2.0 * double(bytes) / copyS)
       .number("fp32FlopsPerS", flops / fmaS)
       .number("emptySpanNs", emptyS * 1e9)
+      .raw("pipes", pipes)
       .str();
 }
 

@@ -353,6 +353,8 @@ export const timeResultSchema = z.object({
       copyBytesPerS: z.number(),
       fp32FlopsPerS: z.number(),
       emptySpanNs: z.number(),
+      /** flop/s of the other pipes this GPU has, by pipe of main/profile/roofline.json; tensor pipes by mma.sync. */
+      pipeFlopsPerS: z.record(z.string(), z.number()).optional(),
     })
     .nullable(),
   activities: z.array(activitySchema),

@@ -96,7 +96,10 @@ const placed = (roofline: Roofline): Placed[] =>
 export function rooflineSvg(roofline: Roofline, id = 'roofline'): string {
   const points = placed(roofline);
   const peaks = roofline.peaks ?? { bytesPerS: null, flopsPerS: {} };
-  const flats = Object.entries(peaks.flopsPerS).filter(([, flops]) => flops > 0);
+  // The roofs of the pipes that worked; without any the one of ordinary arithmetic.
+  const worked = roofline.points.map(({ pipe }) => pipe);
+  const drawn = worked.some((pipe) => (peaks.flopsPerS[pipe] ?? 0) > 0) ? worked : ['fp32'];
+  const flats = Object.entries(peaks.flopsPerS).filter(([pipe, flops]) => flops > 0 && drawn.includes(pipe));
   const bandwidth = peaks.bytesPerS;
   const xs = [...points.map(({ x }) => x), ...(bandwidth ? flats.map(([, flops]) => flops / bandwidth) : []), 1];
   const [x0, x1] = [Math.floor(Math.log10(Math.min(...xs)) - 0.5), Math.ceil(Math.log10(Math.max(...xs)) + 0.7)];
@@ -200,7 +203,7 @@ export function rooflineWords({ points, missing, peaks, notes }: Roofline): stri
     ...said,
     measured.length === 0
       ? 'No arithmetic peak of this GPU was measured.'
-      : `Arithmetic peaks measured here: ${measured.join(', ')}; of other pipes none.`,
+      : `Arithmetic peaks measured here: ${measured.join(', ')}; other pipes were not measured.`,
     ...missing.map(({ pipe, reason }) => `${pipe} not known: ${reason}.`),
     ...notes,
   ].join(' ');

@@ -22,11 +22,14 @@ const ABOVE_PCT = 105;
 const none = (reason: string): MetricValue => ({ available: false, reason });
 const some = (value: number, unit: string): MetricValue => ({ available: true, value, unit });
 
-/** Peaks of a time session: the best measured stream, and FP32. Other pipes are not measured there. */
+/** Peaks of a time session: the best measured stream, FP32, and the other pipes that were measured. */
 export function sessionPeaks(peaks: TimeResult['peaks']): RooflinePeaks {
   if (peaks === null) return { bytesPerS: null, flopsPerS: {} };
-  const { readBytesPerS, writeBytesPerS, copyBytesPerS, fp32FlopsPerS } = peaks;
-  return { bytesPerS: Math.max(readBytesPerS, writeBytesPerS, copyBytesPerS), flopsPerS: { fp32: fp32FlopsPerS } };
+  const { readBytesPerS, writeBytesPerS, copyBytesPerS, fp32FlopsPerS, pipeFlopsPerS } = peaks;
+  return {
+    bytesPerS: Math.max(readBytesPerS, writeBytesPerS, copyBytesPerS),
+    flopsPerS: { fp32: fp32FlopsPerS, ...pipeFlopsPerS },
+  };
 }
 
 /**

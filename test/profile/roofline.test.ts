@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Launch, MetricValue } from '../../main/contract/index.ts';
 import { rooflineSchema } from '../../main/contract/index.ts';
 import { parseRaw } from '../../main/profile/parse-raw.ts';
+import data from '../../main/profile/roofline.json' with { type: 'json' };
 import { roofline, rooflineMetricIds, sessionPeaks } from '../../main/profile/roofline.ts';
 
 const fixture = (name: string): string => readFileSync(new URL(`../fixtures/ncu/${name}`, import.meta.url), 'utf8');
@@ -148,6 +149,23 @@ describe('rules', () => {
     expect(
       sessionPeaks({ readBytesPerS: 4, writeBytesPerS: 3, copyBytesPerS: 5, fp32FlopsPerS: 7, emptySpanNs: 1 }),
     ).toEqual({ bytesPerS: 5, flopsPerS: { fp32: 7 } });
+    const more = { fp64: 3, 'tensor-bf16': 90 };
+    expect(
+      sessionPeaks({
+        readBytesPerS: 4,
+        writeBytesPerS: 3,
+        copyBytesPerS: 5,
+        fp32FlopsPerS: 7,
+        emptySpanNs: 1,
+        pipeFlopsPerS: more,
+      }).flopsPerS,
+    ).toEqual({ fp32: 7, ...more });
+    // Pipes measured by the harness are pipes that the roofline knows.
+    const known = data.pipes.map(({ id }) => id);
+    const source = readFileSync(new URL('../../kernels/harness/peaks_pipes_cuda.h', import.meta.url), 'utf8');
+    const measured = [...source.matchAll(/\.number\("([\w-]+)"/g)].map(([, id]) => id as string);
+    expect(measured).toHaveLength(5);
+    expect(measured.filter((id) => !known.includes(id))).toEqual([]);
   });
 
   test('nothing executed is not nothing known', () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type ProfilePlan, type ProfileResult, profileResultSchema } from '../../main/contract/index.ts';
 import { pagesOf } from '../../main/evaluate/profile-pages.ts';
 import { packPage } from '../../main/jobs/session/ncu-pages.ts';
+import { peaksReply } from '../../main/jobs/session/replies.ts';
 import { profileStages, verdictMetricIds } from '../../main/profile/collect.ts';
 import { interpretProfile } from '../../main/profile/interpret.ts';
 import { parseRaw } from '../../main/profile/parse-raw.ts';
@@ -313,6 +314,14 @@ describe('faults', () => {
     if (status === 'ok') expect(result.incidents.map((i) => i.kind)).toContain('timeout');
     expect(result.rawCsv).toBe('');
   });
+});
+
+it('peaks of further pipes are kept where the runner measured them, and only numbers of them', () => {
+  const five = { readBytesPerS: 1, writeBytesPerS: 1, copyBytesPerS: 1, fp32FlopsPerS: 1, emptySpanNs: 1 };
+  const read = (pipes?: unknown) => peaksReply({ json: { peaks: { ...five, pipes } }, blob: Buffer.alloc(0) });
+  expect(read()).toEqual(five);
+  expect(read({ fp64: 2, fp16: null, 'tensor-bf16': 0 })).toEqual({ ...five, pipeFlopsPerS: { fp64: 2 } });
+  expect(read([1])).toEqual(five);
 });
 
 describe('pages are stored small', () => {

@@ -145,5 +145,15 @@ export function peaksReply({ json }: Reply): Peaks {
     copyBytesPerS: requiredNumber(peaks, 'copyBytesPerS', 'peaks'),
     fp32FlopsPerS: requiredNumber(peaks, 'fp32FlopsPerS', 'peaks'),
     emptySpanNs: requiredNumber(peaks, 'emptySpanNs', 'peaks'),
+    ...pipesOf(peaks.pipes),
   };
+}
+
+/** Rates by pipe; what is no positive number was not measured. */
+function pipesOf(value: unknown): Pick<Peaks, 'pipeFlopsPerS'> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
+  const rates = Object.entries(value).filter(
+    ([, rate]) => typeof rate === 'number' && Number.isFinite(rate) && rate > 0,
+  );
+  return rates.length === 0 ? {} : { pipeFlopsPerS: Object.fromEntries(rates) as Record<string, number> };
 }

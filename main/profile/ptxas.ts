@@ -2,7 +2,7 @@ import type { KernelStatic } from '../contract/index.ts';
 import { kernelBaseName } from './kernel-name.ts';
 
 const ENTRY = /Compiling entry function '([^']+)' for '([^']+)'/;
-const FRAME = /(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads/;
+const FRAME = /(?<!\d)(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads/;
 
 /**
  * Resources per kernel from what `nvcc -Xptxas -v` printed. The block of a kernel begins with "Compiling entry function '…' for 'sm_NN'";
@@ -33,8 +33,8 @@ export function kernelStatics(text: string): KernelStatic[] {
     }
     if (/\bUsed \d+ registers/.test(line)) {
       current.registers = first(line, /Used (\d+) registers/) ?? null;
-      current.sharedBytes = first(line, /(\d+) bytes smem/) ?? 0;
-      current.constantBytes = sum(line, /(\d+) bytes cmem\[\d+\]/g);
+      current.sharedBytes = first(line, /(?<!\d)(\d+) bytes smem/) ?? 0;
+      current.constantBytes = sum(line, /(?<!\d)(\d+) bytes cmem\[\d+\]/g);
       current.barriers = first(line, /used (\d+) barriers/) ?? 0;
     }
   }

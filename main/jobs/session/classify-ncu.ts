@@ -79,7 +79,7 @@ export function unknownNcuFault(log: string, exitCode: number | null): Reason {
   return {
     code: 'env.ncu-failed',
     message: marked
-      ? `ncu failed: ${marked.replace('==ERROR==', '').trim()}`
+      ? `ncu failed: ${marked.replace('==ERROR==', '').trim().slice(0, 300)}`
       : `ncu gave no data (${exitCode === null ? 'no exit code' : `exit code ${exitCode}`}).`,
     remedy: 'Run "cudamaster doctor"; the full output of ncu is kept with the result.',
   };

@@ -47,6 +47,6 @@ export function fitHistory<I, T extends { readonly text: string }>(
     if (need <= roomTokens) return ok({ value: built.value, dropped });
   }
   return err('provider.context-length', `The prompt needs about ${need} tokens, there is room for ${roomTokens}.`, {
-    remedy: 'Use a model with a longer context and set its length (contextTokens), or a shorter source file.',
+    remedy: 'Use a model with a longer context and give its length (--context TOKENS), or a shorter source file.',
   });
 }

@@ -126,6 +126,8 @@ export interface ResumeParams extends Agreement {
   readonly maxUsd?: number;
   readonly maxTokens?: number;
   readonly maxMinutes?: number;
+  /** Context length of the model, tokens: a server may have named it only when it refused a prompt. */
+  readonly contextTokens?: number;
 }
 
 /** Sources and answers are text that a person or a model has written. */
@@ -338,7 +340,7 @@ export async function resumeRun(app: AppContext, params: ResumeParams, ctx: Serv
     const options = runOptionsSchema.parse(found.options);
     const settings = await settingsOf();
     const limits = Object.fromEntries(
-      (['maxUsd', 'maxTokens', 'maxMinutes'] as const)
+      (['maxUsd', 'maxTokens', 'maxMinutes', 'contextTokens'] as const)
         .filter((k) => params[k] !== undefined)
         .map((k) => [k, params[k]]),
     );

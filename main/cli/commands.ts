@@ -2,11 +2,11 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type ProviderRequest, providerNames } from '../app/index.ts';
 import { type AgentName, agentNames, dtypes, efforts, exitCodeOf, profileModes, sizeSets } from '../contract/index.ts';
 import { answer, answerEvaluation, answerRun, contextOf, type Session } from './answers.ts';
+import { benchCommands } from './bench.ts';
 import { calibrateCommand } from './calibrate.ts';
 import { versionCommands } from './export.ts';
 import { askConsent, modelCommands } from './models.ts';
 import { profileCommand } from './profile.ts';
-import { benchCommands } from './bench.ts';
 import { doctorLines, runLines, runTable, taskTable } from './report.ts';
 import { serveCommand } from './serve.ts';
 
@@ -216,11 +216,13 @@ function historyCommands(program: Command, open: () => Session, finish: Finish):
     .option('--max-usd <amount>', 'new limit, US dollars', positive)
     .option('--max-tokens <n>', 'new limit, tokens', whole)
     .option('--max-minutes <n>', 'new limit, minutes', positive)
+    .option('--context <tokens>', 'context length of the model', whole)
     .option('--yes-remote', 'agree that prompts go to the remote hosts of this run')
     .action(async (run, o) => {
       const s = open();
       const ctx = { ...contextOf(s), confirm: askConsent(s) };
-      finish(answerRun(s, await s.host.services.resume({ run, ...o }, ctx)));
+      const { context: contextTokens, ...rest } = o;
+      finish(answerRun(s, await s.host.services.resume({ run, contextTokens, ...rest }, ctx)));
     });
 }
 

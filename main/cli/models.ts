@@ -212,7 +212,7 @@ export function askConsent({
   printer,
   json,
   signal,
-}: Session): ((place: RemoteDisclosure) => Promise<boolean>) | undefined {
+}: Pick<Session, 'printer' | 'json' | 'signal'>): ((place: RemoteDisclosure) => Promise<boolean>) | undefined {
   if (json || process.stdin.isTTY !== true || process.stderr.isTTY !== true) return undefined;
   return async (place) => {
     printer.status('');

@@ -277,8 +277,8 @@ function shortenAnswer(call: Call, fault: Extract<Fault, { kind: 'context' }>): 
     'provider.context-length',
     `The prompt is too long for ${call.options.model}${limit === null ? '' : ` (context of ${limit} tokens)`}.`,
     limit === null
-      ? 'Set the length of the context (contextTokens), or use a model with a longer one; then resume.'
-      : `Set the length of the context (contextTokens) to ${limit}: the oldest history is then left out. Or use a model with a longer one.`,
+      ? 'Resume with the length of its context (--context TOKENS), or use a model with a longer one.'
+      : `Resume with --context ${limit}: the oldest history is then left out. Or use a model with a longer one.`,
     fault.message,
   );
 }

@@ -249,9 +249,25 @@ export function evidenceMetricIds(): string[] {
   return [...new Set(Object.values(inputs).flatMap(({ ids }) => ids))].filter((id) => !id.includes('/'));
 }
 
-/** The ids to ask for, one per input, and what to ask where ncu does not know it. */
+/** Inputs of a rule's least demanding way, and what its other conditions need. */
+function namesOf(rule: Rule): string[] {
+  const ways = rule.ways.filter((way) => way.only === undefined).map((way) => parsed(way.formula).names);
+  const fewest = ways.reduce((best, names) => (names.length < best.length ? names : best), ways[0] ?? []);
+  return [
+    ...fewest,
+    ...(rule.also === undefined ? [] : parsed(rule.also.ways[0] as string).names),
+    ...(rule.applies === undefined ? [] : parsed(rule.applies.formula).names),
+    ...Object.keys(rule.smallest ?? {}),
+  ];
+}
+
+/**
+ * The ids to ask for and what to ask where ncu does not know one: every rule can be decided with them, by its least demanding way, for
+ * each further metric may cost another pass over the kernel.
+ */
 export function evidenceIds(): { readonly ids: string[]; readonly instead: Record<string, string[]> } {
-  const known = Object.values(inputs).map(({ ids }) => ids.filter((id) => !id.includes('/')));
+  const names = [...new Set(rules.flatMap(namesOf))];
+  const known = names.map((name) => (inputs[name]?.ids ?? []).filter((id) => !id.includes('/')));
   const ids = known.flatMap(([first]) => (first === undefined ? [] : [first]));
   const instead = known.flatMap(([first, ...others]) =>
     first === undefined || others.length === 0 ? [] : [[first, others] as const],

@@ -28,6 +28,8 @@ export interface World {
     readonly log?: string;
     readonly anyway?: boolean;
     readonly exit?: number;
+    /** Never ends, and starts nothing. */
+    readonly hangs?: boolean;
     /** Ends before the target is started. */
     readonly dies?: string;
   }[];

@@ -91,7 +91,7 @@ export function Table<R>(props: TableProps<R>) {
     count: shown.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
-    overscan: 12,
+    overscan: 8,
     scrollPaddingStart: 28,
   });
   const template = useMemo(() => columns.map((c) => c.width).join(' '), [columns]);

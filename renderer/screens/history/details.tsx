@@ -1,4 +1,4 @@
-import { useMemo } from 'react';
+import { memo, useMemo } from 'react';
 import type { VersionRow } from '../../../main/contract/api.ts';
 import { go } from '../../app/navigation.ts';
 import { hrefOf } from '../../app/routes.ts';
@@ -66,7 +66,7 @@ function Lineage({
 }
 
 /** Everything about one version that needs no further question to the engine, and what can be done with it. */
-export function Details({
+export const Details = memo(function Details({
   rows,
   row,
   onSelect,
@@ -159,4 +159,4 @@ export function Details({
       </section>
     </div>
   );
-}
+});

@@ -1,4 +1,4 @@
-import { type Ref, useMemo } from 'react';
+import { type Ref, useMemo, useState } from 'react';
 import type { VersionRow } from '../../../main/contract/api.ts';
 import { Button, Checkbox, Segmented } from '../../ui/controls.tsx';
 import { count } from '../../ui/format.ts';
@@ -21,18 +21,30 @@ function FacetSelect({
   readonly filter: Filter;
   readonly onChange: (filter: Filter) => void;
 }) {
-  const values = useMemo(() => facetCounts(rows, filter, facet), [rows, filter, facet]);
+  // Counting takes a look at every version: only for a list that someone is about to open.
+  const [near, setNear] = useState(false);
+  const [focused, setFocused] = useState(false);
+  const values = useMemo<readonly (readonly [string, number | null])[]>(() => {
+    if (near || focused) return facetCounts(rows, filter, facet);
+    return filter[facet] === '' ? [] : [[filter[facet], null]];
+  }, [rows, filter, facet, near, focused]);
   return (
     <select
       className="input select facet"
       aria-label={titles[facet]}
       value={filter[facet]}
       data-set={filter[facet] !== '' || undefined}
+      onPointerEnter={() => setNear(true)}
+      onPointerLeave={() => setNear(false)}
+      onFocus={() => setFocused(true)}
+      onBlur={() => setFocused(false)}
       onChange={(e) => onChange({ ...filter, [facet]: e.target.value })}
     >
       <option value="">{`${titles[facet]}: any`}</option>
       {values.map(([value, n]) => (
-        <option key={value} value={value}>{`${nameOf(facet, value)} (${count(n)})`}</option>
+        <option key={value} value={value}>
+          {n === null ? nameOf(facet, value) : `${nameOf(facet, value)} (${count(n)})`}
+        </option>
       ))}
     </select>
   );

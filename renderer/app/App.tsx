@@ -23,6 +23,16 @@ class Guard extends Component<{ readonly children: ReactNode }, { readonly error
   override render() {
     const { error } = this.state;
     if (error === null) return this.props.children;
+    // A part of the page that is gone: the server serves newer screens than the ones shown.
+    if (/dynamically imported module|Importing a module/.test(error.message))
+      return (
+        <Empty
+          title="The screens have been updated."
+          action={<Button onClick={() => window.location.reload()}>Load them</Button>}
+        >
+          Nothing is lost: runs go on in the engine.
+        </Empty>
+      );
     return (
       <Empty
         title="This screen met a fault of the program."

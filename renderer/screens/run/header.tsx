@@ -24,8 +24,11 @@ function useActions(run: string, view: RunView, row: RunRow | null) {
   const running = status === 'running';
   const can = {
     pause: running && row?.drivenBy !== 'elsewhere' && !pausing,
-    // One that waits holds nothing: it can be left as it is.
-    cancel: running && row?.drivenBy !== 'elsewhere',
+    cancel:
+      (running && row?.drivenBy !== 'elsewhere') ||
+      status === 'parked' ||
+      status === 'paused' ||
+      status === 'interrupted',
     resume: status === 'paused' || status === 'interrupted' || status === 'failed' || status === 'cancelled',
   };
   const pause = async () => {

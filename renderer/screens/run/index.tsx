@@ -1,5 +1,5 @@
 import './run.css';
-import { useEffect } from 'react';
+import { useEffect, useRef } from 'react';
 import { useApi, useQuery } from '../../api/client.ts';
 import type { ScreenProps } from '../../app/screens.tsx';
 import { refollow, useRunView } from '../../state/runs.ts';
@@ -41,10 +41,13 @@ function FollowedRun({ run, at, tab }: { readonly run: string; readonly at?: str
   const runs = useQuery('runs.list', { limit: 1000 }, ['runs']);
   const row = runs.data?.find((r) => r.id === run) ?? view?.row ?? null;
   const settled = view?.settled ?? false;
-  // Taken up again, here or by another process: its tail goes on.
-  const driven = row !== null && row.status === 'running' && row.drivenBy !== null;
+  // Taken up again or called off, here or by another process: told by the list, then followed anew. Once per change of the list.
+  const news = row === null || row.status === 'interrupted' || row.status === view?.state.status ? null : row.updatedAt;
+  const tried = useRef<string | null>(null);
   useEffect(() => {
-    if (settled && driven) refollow(api, run);
-  }, [api, run, settled, driven]);
+    if (!settled || news === null || tried.current === news) return;
+    tried.current = news;
+    refollow(api, run);
+  }, [api, run, settled, news]);
   return <LiveRun run={run} view={view} row={row} at={at} tab={tab} />;
 }

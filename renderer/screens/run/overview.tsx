@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import type { RunConfig } from '../../../main/contract/run.ts';
 import type { RunView } from '../../state/run-view.ts';
 import { Facts, OutcomeBadge } from '../../ui/feedback.tsx';
@@ -100,31 +101,46 @@ function Notices({ view }: { readonly view: RunView }) {
   const { notices, changes } = view.state;
   return (
     <>
-      {notices.length > 0 && (
-        <details className="details">
-          <summary>Notices ({count(notices.length)})</summary>
-          <ul className="notes">
-            {notices.map((n) => (
-              <li key={`${n.position}${n.message}`}>
-                <span className="mono muted">{n.position}</span> {n.message}
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
-      {changes.length > 0 && (
-        <details className="details">
-          <summary>Changed since it was recorded or begun ({count(changes.length)})</summary>
-          <ul className="notes">
-            {changes.map((c) => (
-              <li key={`${c.position}${c.what}`}>
-                <span className="mono muted">{c.position}</span> {c.what}
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
+      <Folded title="Notices" lines={notices.map((n) => ({ position: n.position, text: n.message }))} />
+      <Folded
+        title="Changed since it was recorded or begun"
+        lines={changes.map((c) => ({ position: c.position, text: c.what }))}
+      />
     </>
+  );
+}
+
+/** Of more lines than these the newest are shown. */
+const SHOWN = 300;
+
+/** Lines that are made only when the reader opens them. */
+function Folded({
+  title,
+  lines,
+}: {
+  readonly title: string;
+  readonly lines: readonly { readonly position: string; readonly text: string }[];
+}) {
+  const [open, setOpen] = useState(false);
+  if (lines.length === 0) return null;
+  const first = Math.max(0, lines.length - SHOWN);
+  return (
+    <details className="details" open={open} onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary>
+        {title} ({count(lines.length)})
+      </summary>
+      {open && (
+        <ul className="notes">
+          {first > 0 && <li className="muted">{count(first)} older ones are not shown.</li>}
+          {lines.slice(first).map((line, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: lines are only added, and may repeat
+            <li key={first + index}>
+              <span className="mono muted">{line.position}</span> {line.text}
+            </li>
+          ))}
+        </ul>
+      )}
+    </details>
   );
 }
 

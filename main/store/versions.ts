@@ -136,14 +136,22 @@ async function update(
 }
 
 interface RunParts {
-  readonly kind: string;
+  /** The version that the first candidate was made from. */
   readonly parent: string | null;
+  /** Name of the source that the user had evaluated; null: the run measures its origin. */
+  readonly candidate: string | null;
 }
 
 async function runParts(tx: Tx, run: string): Promise<RunParts> {
-  const row = await tx.get<{ kind: string; options: string }>('SELECT kind, options FROM runs WHERE id = ?', [run]);
-  const parent = (JSON.parse(row?.options ?? '{}') as { parent?: unknown }).parent;
-  return { kind: row?.kind ?? '', parent: typeof parent === 'string' ? parent : null };
+  const row = await tx.get<{ options: string }>('SELECT options FROM runs WHERE id = ?', [run]);
+  const { parent, candidate } = JSON.parse(row?.options ?? '{}') as {
+    parent?: unknown;
+    candidate?: { label?: unknown } | null;
+  };
+  return {
+    parent: typeof parent === 'string' ? parent : null,
+    candidate: typeof candidate?.label === 'string' ? candidate.label : null,
+  };
 }
 
 /** The version that an attempt is made from: the one before it in its round, else the best so far, else the origin. */
@@ -177,14 +185,22 @@ export async function noteVersion(tx: Tx, run: string, event: RunEvent, at: stri
   switch (event.type) {
     case 'run-started':
       // A single evaluation measures its origin only beside the candidate: that is no version of its own.
-      if ((await runParts(tx, run)).kind !== 'evaluate') await insert(tx, run, 0, 0, 'origin', at);
+      if ((await runParts(tx, run)).candidate === null) await insert(tx, run, 0, 0, 'origin', at);
       return;
     case 'baseline':
       await update(tx, run, { round: 0, attempt: 0 }, figuresOf(event.evaluation));
       await tx.run('UPDATE runs SET score = 1 WHERE id = ?', [run]);
       return;
     case 'attempt-started':
-      return insert(tx, run, event.round, event.attempt, await labelOf(tx, run, event), at);
+      // A source that the user evaluated keeps its name; the agents' versions are called by round and attempt.
+      return insert(
+        tx,
+        run,
+        event.round,
+        event.attempt,
+        (await runParts(tx, run)).candidate ?? `r${event.round}.a${event.attempt}`,
+        at,
+      );
     case 'evaluated':
       await update(tx, run, event, figuresOf(event.evaluation));
       return;
@@ -206,17 +222,6 @@ export async function noteVersion(tx: Tx, run: string, event: RunEvent, at: stri
     default:
       return;
   }
-}
-
-/** A source that the user evaluated keeps its name; the agents' versions are called by round and attempt. */
-async function labelOf(tx: Tx, run: string, at: { round: number; attempt: number }): Promise<string> {
-  const { kind } = await runParts(tx, run);
-  if (kind === 'evaluate' || kind === 'profile') {
-    const row = await tx.get<{ options: string }>('SELECT options FROM runs WHERE id = ?', [run]);
-    const candidate = (JSON.parse(row?.options ?? '{}') as { candidate?: { label?: unknown } | null }).candidate;
-    if (typeof candidate?.label === 'string') return candidate.label;
-  }
-  return `r${at.round}.a${at.attempt}`;
 }
 
 /** All versions, newest first; `deleted`: those in the bin instead. */

@@ -222,6 +222,9 @@ describe('evaluations over the API', () => {
     expect((await client.got('runs.get', { run })).state.rounds[0]?.attempts).toHaveLength(1);
     await client.got('versions.edit', { version: id, deleted: false });
     expect((await client.got('versions.list', {}))[0]).toMatchObject({ id, note, pinned: true });
+    // Profiling a source measures no origin: there is no version of it that would never get its figures.
+    const seen = await client.got('versions.list', {});
+    expect(seen.filter((v) => v.run === run).map((v) => v.id)).toEqual([id]);
     const profile = await client.got('runs.evaluate', params);
     client.subscribe('profile', profile.run);
     await client.settled('profile');

@@ -20,7 +20,7 @@ export interface ActiveHooks {
 export class ActiveRuns {
   readonly #runs = new Map<string, Active>();
   /** Begun, but without an id yet: they count as active, too. */
-  readonly #starting = new Set<Promise<unknown>>();
+  readonly #starting = new Map<Promise<unknown>, AbortController>();
   readonly #hooks: ActiveHooks;
   #closed = false;
 
@@ -47,15 +47,20 @@ export class ActiveRuns {
    */
   start(store: Store, work: (ctx: ServiceContext) => Promise<Result<{ readonly id: string }>>): Promise<string> {
     if (this.#closed) throw new AppFailure(err('cancelled', 'The program is ending.').error);
-    const begun = this.#begin(store, work);
-    this.#starting.add(begun);
+    const abort = new AbortController();
+    const begun = this.#begin(store, work, abort);
+    this.#starting.set(begun, abort);
     return begun.finally(() => this.#starting.delete(begun));
   }
 
-  #begin(store: Store, work: (ctx: ServiceContext) => Promise<Result<{ readonly id: string }>>): Promise<string> {
+  #begin(
+    store: Store,
+    work: (ctx: ServiceContext) => Promise<Result<{ readonly id: string }>>,
+    abort: AbortController,
+  ): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const ended = Promise.withResolvers<void>();
-    const entry: Active = { abort: new AbortController(), pause: false, step: '', note: '', ended: ended.promise };
+    const entry: Active = { abort, pause: false, step: '', note: '', ended: ended.promise };
     let id: string | null = null;
     const ctx: ServiceContext = {
       store,
@@ -117,8 +122,9 @@ export class ActiveRuns {
   /** Cancels everything and waits until it is saved. Nothing can be started afterwards. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.allSettled([...this.#starting]);
+    for (const abort of this.#starting.values()) abort.abort();
     for (const entry of this.#runs.values()) entry.abort.abort();
+    await Promise.allSettled(this.#starting.keys());
     await Promise.all([...this.#runs.values()].map((entry) => entry.ended));
   }
 }

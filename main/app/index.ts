@@ -5,13 +5,15 @@ import type {
   AppError,
   Check,
   DoctorReport,
+  Dtype,
   ModelState,
   ProviderState,
   Result,
   Spend,
   VersionRow,
 } from '../contract/index.ts';
-import { listTasks } from '../evaluate/task/index.ts';
+import { libraryTitle } from '../evaluate/libraries.ts';
+import { listTasks, originName } from '../evaluate/task/index.ts';
 import { Store, type VersionEdit } from '../store/index.ts';
 import { doctor } from '../toolchain/index.ts';
 import { type BenchAnswer, type BenchParams, beginBench, resumeBench } from './bench.ts';
@@ -78,8 +80,15 @@ export interface AppOptions {
   readonly openPlace?: OpenPlace;
 }
 
+/** One task in one data type. A task that cannot be loaded has one line. */
 export interface TaskLine {
   readonly id: string;
+  /** null: the task cannot be used. */
+  readonly dtype: Dtype | null;
+  /** C name of the wrapper. */
+  readonly wrapper: string | null;
+  /** The vendor library that is measured beside it; null: none does this task. */
+  readonly library: string | null;
   readonly title: string | null;
   readonly category: string | null;
   readonly dtypes: readonly string[];
@@ -177,19 +186,25 @@ export function createApp(options: AppOptions): App {
 }
 
 function taskLines(root: string): TaskLine[] {
-  return listTasks(root).map(({ id, loaded }) => {
-    if (!loaded.ok) return { id, title: null, category: null, dtypes: [], sizes: null, fault: loaded.error.message };
-    const { title, category, dtypes, sizes } = loaded.value.task;
-    return {
+  return listTasks(root).flatMap(({ id, loaded }): TaskLine[] => {
+    if (!loaded.ok) return [{ ...unusable, id, fault: loaded.error.message }];
+    const { task, library } = loaded.value;
+    const { title, category, dtypes, sizes } = task;
+    return dtypes.map((dtype) => ({
       id,
+      dtype,
+      wrapper: originName(task, dtype),
+      library: library === null ? null : libraryTitle(library),
       title,
       category,
       dtypes,
       sizes: { published: sizes.published.length, large: sizes.large.length },
       fault: null,
-    };
+    }));
   });
 }
+
+const unusable = { dtype: null, wrapper: null, library: null, title: null, category: null, dtypes: [], sizes: null };
 
 /** Whatever is wrong with the machine is a line of the report, and hides no other line. */
 export async function examine(ctx: ServiceContext): Promise<DoctorReport> {

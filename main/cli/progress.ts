@@ -64,7 +64,10 @@ export function eventLine(event: StoredEvent): string | null {
 /** "published 12/200, 1 failed, 6 min left: dot_product fp32 verify" */
 function benchStatus(event: Extract<AppEvent, { type: 'bench' }>): string {
   const { stage, done, failed, total, leftMs, note } = event;
-  const left = leftMs === null ? '' : `, ${leftMs < 90_000 ? `${Math.ceil(leftMs / 1000)} s` : `${Math.ceil(leftMs / 60_000)} min`} left`;
+  const left =
+    leftMs === null
+      ? ''
+      : `, ${leftMs < 90_000 ? `${Math.ceil(leftMs / 1000)} s` : `${Math.ceil(leftMs / 60_000)} min`} left`;
   return `${stage} ${done}/${total}${failed > 0 ? `, ${failed} failed` : ''}${left}${note === '' ? '' : `: ${note}`}`;
 }
 

@@ -162,18 +162,23 @@ export function doctorLines(report: DoctorReport, paint: Paint): string[] {
 const yes = (b: boolean): string => (b ? 'yes' : 'no');
 
 export function taskTable(tasks: readonly TaskLine[], paint: Paint): string[] {
+  // A line per task here; --json has one per data type.
   const rows = tasks
-    .filter((t) => t.fault === null)
+    .filter((t) => t.fault === null && t.dtype === t.dtypes[0])
     .map((t) => [
       t.id,
       t.category ?? '',
       t.dtypes.join(' '),
       `${t.sizes?.published ?? 0}`,
       `${t.sizes?.large ?? 0}`,
+      t.library ?? '',
       t.title ?? '',
     ]);
   const faults = tasks.filter((t) => t.fault !== null).map((t) => paint('red', `${t.id}: ${t.fault}`));
-  return [...table([['task', 'category', 'types', 'published', 'large', 'title'], ...rows], [3, 4]), ...faults];
+  return [
+    ...table([['task', 'category', 'types', 'published', 'large', 'library', 'title'], ...rows], [3, 4]),
+    ...faults,
+  ];
 }
 
 export function runTable(runs: readonly RunLine[]): string[] {

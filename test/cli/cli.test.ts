@@ -357,8 +357,13 @@ describe('one history', () => {
 
 it('lists tasks, and looks at the machine', async () => {
   const home = tempHome();
-  const tasks = (await cli(home, 'tasks', '--json')).last.tasks as { id: string; fault: string | null }[];
-  expect(tasks.length).toBeGreaterThanOrEqual(4);
+  const tasks = (await cli(home, 'tasks', '--json')).last.tasks as {
+    id: string;
+    dtype: string;
+    fault: string | null;
+  }[];
+  expect(tasks).toHaveLength(100);
+  expect(new Set(tasks.map((t) => `${t.id} ${t.dtype}`)).size).toBe(100);
   expect(tasks.map((t) => t.fault).filter((f) => f !== null)).toEqual([]);
   const doctor = await cli(home, 'doctor', '--json');
   expect([0, 3]).toContain(doctor.code);

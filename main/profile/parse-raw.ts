@@ -1,5 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import type { Launch, MetricValue } from '../contract/index.ts';
+import { quotedCells } from './quoted-cells.ts';
 import { idOfLabel } from './table2.ts';
 import { baseUnit } from './units.ts';
 
@@ -41,6 +42,8 @@ const LEADING = [
 /** ncu writes each record on one line; a line that is no CSV (program output) yields null. */
 function cells(line: string): string[] | null {
   if (!line.startsWith('"')) return null;
+  const quoted = quotedCells(line);
+  if (quoted.length > 0) return quoted;
   try {
     return (parse(line, { relax_column_count: true }) as string[][])[0] ?? null;
   } catch {

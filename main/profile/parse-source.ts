@@ -1,4 +1,5 @@
 import type { SourceCounts, SourceFunction, SourceInstruction, SourceLine, SourcePage } from '../contract/index.ts';
+import { quotedCells } from './quoted-cells.ts';
 import { COUNT_FIELDS, type Columns, columnsOf, countsOf, emptyCounts, sumCounts } from './source-columns.ts';
 
 /**
@@ -50,7 +51,7 @@ class Reader {
   take(text: string): void {
     if (text.startsWith('==')) this.messages.push(text);
     if (!text.startsWith('"')) return;
-    const row = cells(text.trimEnd());
+    const row = quotedCells(text.trimEnd());
     if (this.title(row)) return;
     const columns = columnsOf(row);
     if (columns !== null) this.header(columns);
@@ -219,24 +220,6 @@ function instructionOf(address: string, row: readonly string[], columns: Columns
 /** Same instruction printed under another line: text and scalar counts agree. */
 const same = (a: SourceInstruction, b: SourceInstruction): boolean =>
   a.sass === b.sass && COUNT_FIELDS.every((field) => a.counts[field] === b.counts[field]);
-
-/** Cells of a record whose cells are all quoted, as ncu writes them; [] for other text. Pages have many rows: no general CSV here. */
-function cells(line: string): string[] {
-  const out: string[] = [];
-  let at = 0;
-  while (at < line.length) {
-    if (line[at] !== '"') return [];
-    let end = line.indexOf('"', at + 1);
-    while (end >= 0 && line[end + 1] === '"') end = line.indexOf('"', end + 2);
-    if (end < 0) return [];
-    out.push(line.slice(at + 1, end).replaceAll('""', '"'));
-    at = end + 1;
-    if (at >= line.length) return out;
-    if (line[at] !== ',') return [];
-    at++;
-  }
-  return [...out, '']; // a comma at the end, as after kernel names
-}
 
 /**
  * The row's cells when there are as many as columns. ncu does not always double the quotes of source text (`printf("a","b")`): then the

@@ -1,12 +1,8 @@
 /** The parts of chart.js that are used, so that the others stay out of the bundle. */
 import {
-  BarController,
-  BarElement,
   CategoryScale,
   Chart,
-  Legend,
   LinearScale,
-  LineController,
   LineElement,
   LogarithmicScale,
   PointElement,
@@ -14,19 +10,7 @@ import {
   Tooltip,
 } from 'chart.js';
 
-Chart.register(
-  BarController,
-  BarElement,
-  CategoryScale,
-  Legend,
-  LinearScale,
-  LineController,
-  LineElement,
-  LogarithmicScale,
-  PointElement,
-  ScatterController,
-  Tooltip,
-);
+Chart.register(CategoryScale, LinearScale, LineElement, LogarithmicScale, PointElement, ScatterController, Tooltip);
 
 export { Chart };
 

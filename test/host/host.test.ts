@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { MessageChannel } from 'node:worker_threads';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { environmentOf } from '../../main/app/machine.ts';
 import { type Executor, stateOf } from '../../main/contract/index.ts';
 import { attachPort, createHost, type Host } from '../../main/host/index.ts';
+import { lockFile, withGpuLock } from '../../main/jobs/gpu-lock.ts';
 import { candidate, machine, resultFor, root } from '../app/lab.ts';
 import { TestClient } from './client.ts';
 
@@ -255,6 +257,29 @@ describe('evaluations over the API', () => {
     const other = await client.call('runs.start', { ...params, task: 'softmax', provider: 'manual', from });
     expect(other.ok ? '' : other.error.message).toContain('is of dot_product');
   });
+});
+
+it('tells who holds a GPU, and when that changes', async () => {
+  const uuid = `GPU-test-${process.pid}`;
+  const file = lockFile(uuid);
+  onTestFinished(() => [file, `${file}.door`].forEach((f) => void rmSync(f, { force: true })));
+  const client = connect(hostOf());
+  const mine = async () => (await client.got('queue.list', {})).find((line) => line.gpu === uuid);
+  expect(await mine()).toBeUndefined();
+  // Changes are told from the first look on.
+  await client.got('runs.list', {});
+  await pause(1000);
+  await withGpuLock(uuid, async () => {
+    await client.until(() => client.of('changed').some((m) => m.what === 'queue'));
+    expect(await mine()).toEqual({
+      gpu: uuid,
+      name: null,
+      holder: { run: null, what: 'this program', pid: process.pid },
+      waiting: [],
+    });
+  });
+  await client.until(() => client.of('changed').filter((m) => m.what === 'queue').length >= 2);
+  expect(await mine()).toBeUndefined();
 });
 
 it('speaks over a message port as over any other line', async () => {

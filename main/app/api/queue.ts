@@ -39,7 +39,13 @@ export function queueMethods(api: ApiContext): Handlers<'queue.list'> {
         return {
           gpu,
           name: known.get(gpu) ?? null,
-          holder: holder ? { run: mine?.run ?? null, what: mine?.step ?? 'another process', pid: holder.pid } : null,
+          holder: holder
+            ? {
+                run: mine?.run ?? null,
+                what: mine?.step ?? (holder.pid === process.pid ? 'this program' : 'another process'),
+                pid: holder.pid,
+              }
+            : null,
           waiting: holder ? waiting : [],
         };
       });

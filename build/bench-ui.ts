@@ -1,6 +1,7 @@
 /**
  * Measures the screens against their goals, in an installed Chromium, through a real server over a generated history.
- * Usage: node build/bench-ui.ts [--no-build] [--json]. Every figure is the median of several takes; the machine should be idle.
+ * Usage: node build/bench-ui.ts [--no-build] [--json] [paint] [versions] [heatmap] [typing]. Every figure is the median of several takes;
+ * the machine should be idle.
  */
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -177,10 +178,18 @@ async function measure(browser: Browser, url: string, history: BenchHistory): Pr
   await page.goto(url);
   const base = `${new URL(url).origin}/`;
   await page.waitForSelector('main');
-  const lines = [await firstPaint(context, base)];
-  lines.push(...(await versions(page)));
-  lines.push(...(await heatmap(page, history.profiled)));
-  lines.push(await typing(page, history));
+  const parts: Readonly<Record<string, () => Promise<readonly Line[]>>> = {
+    paint: async () => [await firstPaint(context, base)],
+    versions: () => versions(page),
+    heatmap: () => heatmap(page, history.profiled),
+    typing: async () => [await typing(page, history)],
+  };
+  const asked = Object.keys(parts).filter((name) => process.argv.includes(name));
+  const lines: Line[] = [];
+  for (const name of asked.length > 0 ? asked : Object.keys(parts)) {
+    console.error(`measuring: ${name}`);
+    lines.push(...((await parts[name]?.()) ?? []));
+  }
   await context.close();
   return lines;
 }
@@ -212,6 +221,7 @@ function print(lines: readonly Line[]): void {
 async function main(): Promise<number> {
   if (!process.argv.includes('--no-build')) await bundleRenderer();
   const home = testHome();
+  console.error('making the history');
   process.env.CUDAMASTER_HOME = home.path;
   const history = await makeHistory(join(home.path, 'data'));
   const server = await startServer(home.path);

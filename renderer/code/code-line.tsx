@@ -43,7 +43,7 @@ export const CodeLine = memo(function CodeLine({ row, id, position, top, look, s
       className={`code-line code-${state}${row.measured ? '' : ' code-context'}${look.gaps && row.gapBefore ? ' code-gap' : ''}`}
       aria-rowindex={position}
       aria-selected={state === 'selected'}
-      style={{ transform: `translateY(${top}px)` }}
+      style={{ top }}
       data-row={position - 2}
     >
       <div className="code-lead" role="none">

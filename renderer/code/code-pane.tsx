@@ -1,5 +1,14 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, type MouseEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  memo,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { percent } from '../ui/format.ts';
 import { CodeLine, type LineLook, ROW, type Shown } from './code-line.tsx';
 import { Minimap } from './minimap.tsx';
@@ -39,6 +48,8 @@ const LABEL = 46;
 const SHARE = 50;
 const CELL = 46;
 const HEADER = 118;
+/** Rows drawn beyond either end of what is seen. */
+const OVERSCAN = 6;
 
 /** One column of the code view: a grid of rows with samples, drawn only where it is seen. */
 export function CodePane(props: Props) {
@@ -66,7 +77,7 @@ export function CodePane(props: Props) {
     count: order.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW,
-    overscan: 8,
+    overscan: OVERSCAN,
   });
 
   useEffect(() => {
@@ -122,13 +133,15 @@ export function CodePane(props: Props) {
     index === selected ? 'selected' : linked.has(index) ? 'linked' : found.has(index) ? 'found' : 'plain';
   const rowId = (index: number): string => `${id}-${index}`;
   const items = virtual.getVirtualItems();
+  // Rows that scroll out lend their elements to those that come in: changing text is much cheaper than new elements.
+  const slots = Math.max(items.length, Math.ceil(box.height / ROW) + 2 * OVERSCAN + 3);
   const inView = selected !== null && items.some(({ index }) => order[index] === selected);
   return (
     <div className="code-pane" style={{ '--code-text': `${textWidth}px` } as React.CSSProperties}>
       <div
         ref={scroller}
         id={id}
-        className="code-scroller"
+        className={`code-scroller${width > box.width ? ' code-wide' : ''}`}
         role="grid"
         aria-label={title}
         aria-rowcount={order.length + 1}
@@ -145,7 +158,7 @@ export function CodePane(props: Props) {
             const row = rows[index];
             return row === undefined ? null : (
               <CodeLine
-                key={index}
+                key={place % slots}
                 id={rowId(index)}
                 row={row}
                 position={place + 2}
@@ -182,7 +195,7 @@ function useLook(model: CodeModel, side: Side, columns: readonly StallColumn[], 
   }, [model, side, columns, shown, gaps]);
 }
 
-function Header({
+const Header = memo(function Header({
   side,
   columns,
   sort,
@@ -232,7 +245,7 @@ function Header({
       </div>
     </div>
   );
-}
+});
 
 function HeaderCell(props: {
   readonly className: string;

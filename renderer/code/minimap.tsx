@@ -1,4 +1,4 @@
-import { type PointerEvent, type RefObject, useEffect, useRef } from 'react';
+import { memo, type PointerEvent, type RefObject, useEffect, useRef } from 'react';
 import { useDark } from '../app/theme.ts';
 import { HEAT_STEPS, heatColours } from '../charts/scale.ts';
 import { chartTokens } from '../ui/chart-core.ts';
@@ -18,7 +18,7 @@ const WIDTH = 18;
 const MOST_PER_ROW = 6;
 
 /** All rows of a pane at once: heat, marks and the part in view. Pointer only; keys n and p do the same. */
-export function Minimap({ rows, order, height: room, marked, scroller }: Props) {
+export const Minimap = memo(function Minimap({ rows, order, height: room, marked, scroller }: Props) {
   const height = Math.min(room, order.length * MOST_PER_ROW);
   const canvas = useRef<HTMLCanvasElement>(null);
   const view = useRef<HTMLDivElement>(null);
@@ -70,4 +70,4 @@ export function Minimap({ rows, order, height: room, marked, scroller }: Props) 
       <div ref={view} className="minimap-view" />
     </div>
   );
-}
+});

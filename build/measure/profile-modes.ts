@@ -175,7 +175,7 @@ function summary(filtered: Collected, full: Collected, walls: Record<'filtered' 
     stages: profile.stages ?? [],
     fullStages: full.profile.stages ?? [],
     tokens: { filtered: few, full: many },
-    tokenRatio: few === null || many === null ? null : few / many,
+    tokensRatio: few === null || many === null ? null : few / many,
     stored: { twoStageBytes: filtered.storedBytes, fullBytes: full.storedBytes },
     samples: heatmap?.lines.available === true ? heatmap.lines.total : null,
     lines: rows(heatmap?.lines),
@@ -218,7 +218,7 @@ export function reportLines(tasks: readonly TaskSummary[]): string[] {
     '|---|---|---|---|---|---|---|---|---|---|---|---|',
     ...all.map(
       ({ name, v }) =>
-        `| ${name} | ${v.class ?? 'none'}${v.launchBound ? ', launch bound' : ''} | ${v.launches} | ${seconds(v.wallMs.twoStage)} | ${seconds(v.wallMs.full)} | ${pct(v.wallRatio)} | ${v.stages.map((s) => s.passes ?? '?').join(' + ')} | ${v.fullStages.map((s) => s.passes ?? '?').join('')} | ${v.tokens.filtered ?? '–'} | ${v.tokens.full ?? '–'} | ${pct(v.tokenRatio)} | ${(v.stored.twoStageBytes / 1024).toFixed(0)} |`,
+        `| ${name} | ${v.class ?? 'none'}${v.launchBound ? ', launch bound' : ''} | ${v.launches} | ${seconds(v.wallMs.twoStage)} | ${seconds(v.wallMs.full)} | ${pct(v.wallRatio)} | ${v.stages.map((s) => s.passes ?? '?').join(' + ')} | ${v.fullStages.map((s) => s.passes ?? '?').join('')} | ${v.tokens.filtered ?? '–'} | ${v.tokens.full ?? '–'} | ${pct(v.tokensRatio)} | ${(v.stored.twoStageBytes / 1024).toFixed(0)} |`,
     ),
     '',
   ];
@@ -255,7 +255,7 @@ export function reportLines(tasks: readonly TaskSummary[]): string[] {
     ),
     goalLine(
       'filtered text over full text in tokens, worst version',
-      worst((v) => v.tokenRatio),
+      worst((v) => v.tokensRatio),
       GOALS.tokens,
     ),
     ...tasks.map((t) => `class of ${t.task}: origin ${t.origin.class ?? 'none'}, best ${t.best.class ?? 'none'}`),

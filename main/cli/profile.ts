@@ -75,7 +75,12 @@ export function profileCommand(
         },
         contextOf(s),
       );
-      finish(answerProfile(s, result));
+      const code = answerProfile(s, result);
+      if (result.ok && o.html !== undefined && result.value.html === null)
+        s.printer.note(
+          `No page was written: there is no profile ${result.value.evaluation === null ? 'yet' : 'to write'}. Later: cudamaster profile --of ${result.value.id} --html ${o.html}`,
+        );
+      finish(code);
     });
 }
 

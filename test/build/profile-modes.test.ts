@@ -60,8 +60,8 @@ test('both modes of a version are collected, compared and reported', async () =>
   expect(version.fullStages.map((s) => s.stage)).toEqual(['full']);
   expect(version.wallMs.twoStage).toBeGreaterThan(0);
   expect(version.wallRatio).toBeCloseTo(version.wallMs.twoStage / version.wallMs.full, 9);
-  expect(version.tokenRatio).toBeGreaterThan(0);
-  expect(version.tokenRatio).toBeLessThan(0.15);
+  expect(version.tokensRatio).toBeGreaterThan(0);
+  expect(version.tokensRatio).toBeLessThan(0.15);
   expect(version.lines[0]).toMatchObject({ line: 7 });
   // There is no GPU whose peaks could be measured: said, not guessed.
   expect(version.roofline?.peaks).toEqual({ bytesPerS: null, flopsPerS: {} });

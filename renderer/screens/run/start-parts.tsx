@@ -53,7 +53,8 @@ export function ModelFields({
           value={fields.provider}
           options={options}
           hint={providerHint(chosen)}
-          onChange={(provider) => set({ provider })}
+          // Model, address and key belong to the provider before.
+          onChange={(provider) => set({ provider, model: '', baseUrl: '', keyEnv: '' })}
         />
         <TextField
           label={manual ? 'Model (for the record)' : 'Model'}

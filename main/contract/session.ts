@@ -186,6 +186,8 @@ export const sanitizePlanSchema = z.object({
   arm: armSchema,
   tools: z.array(z.enum(['memcheck', 'racecheck', 'initcheck', 'synccheck'])),
   problems: z.array(problemSchema),
+  /** Repeated calls of the two largest problems, alone and under load: races between blocks, which no tool sees. */
+  races: z.object({ calls: z.number().int().min(1) }).optional(),
 });
 
 /** Timing facts: how well spans and flushes work on this GPU (ARCHITECTURE.md cites them). */
@@ -401,6 +403,19 @@ export const sanitizeResultSchema = z.object({
       log: z.string(),
     }),
   ),
+  /** Repeated calls, each compared whole: how many were wrong, and the comparisons of one of them. */
+  races: z
+    .array(
+      z.object({
+        problem: z.string(),
+        /** What another process did on the GPU meanwhile. */
+        load: z.enum(['alone', 'short calls', 'long calls']),
+        calls: z.number().int(),
+        wrong: z.number().int(),
+        outputs: z.array(comparisonSchema),
+      }),
+    )
+    .optional(),
   incidents: z.array(incidentSchema),
 });
 

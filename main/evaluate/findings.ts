@@ -9,7 +9,7 @@ import type {
   VerifyResult,
 } from '../contract/index.ts';
 import { comparisonPassed, verifiedClean } from '../jobs/verified.ts';
-import { failuresOf, verifyDigest } from './compare-digest.ts';
+import { failuresOf, patternOf, verifyDigest } from './compare-digest.ts';
 import type { EvaluationInput } from './plan.ts';
 import { subjectArm } from './plan.ts';
 import { labelOf } from './where.ts';
@@ -224,6 +224,24 @@ export function timeFinding(
   );
 }
 
+/** Right when verified, wrong in some of the repeated calls: blocks that get in each other's way. */
+function repeatedFinding(
+  plan: Extract<SessionPlan, { mode: 'sanitize' }>,
+  result: Extract<SessionResult, { mode: 'sanitize' }>,
+): Finding | null {
+  const races = result.races ?? [];
+  const worst = races.filter((r) => r.wrong > 0).sort((a, b) => b.wrong / b.calls - a.wrong / a.calls)[0];
+  if (worst === undefined) return null;
+  const [wrong, calls] = [races.reduce((n, r) => n + r.wrong, 0), races.reduce((n, r) => n + r.calls, 0)];
+  const load = worst.load === 'alone' ? 'alone on the GPU' : `beside ${worst.load} of another process`;
+  const reason = `right when verified, wrong in ${wrong} of ${calls} repeated calls, most often ${load} at ${labelOf(plan.problems, worst.problem)}: a race between blocks`;
+  const shown = worst.outputs.filter((o) => o.bad > 0 || o.nonFinite > 0);
+  const lines = shown.map((o) => `output ${o.output}: ${patternOf(o) || `${o.bad} of ${o.compared} elements wrong`}`);
+  const hint =
+    'Blocks run in any order and at any time: look for results that pass between blocks without an atomic or a second kernel, and for global memory that one block reads while another writes it.';
+  return { outcome: 'race', reason, digest: [reason, ...lines, hint].join('\n') };
+}
+
 /** What the sanitizer found; null = nothing. */
 export function sanitizeFinding(
   plan: Extract<SessionPlan, { mode: 'sanitize' }>,
@@ -231,6 +249,8 @@ export function sanitizeFinding(
 ): Finding | null {
   const found = result.incidents.find((i) => i.kind === 'sanitizer');
   if (!found) {
+    const repeated = repeatedFinding(plan, result);
+    if (repeated !== null) return repeated;
     const incident = firstIncident(result.incidents, 'C', plan.problems);
     return incident && { outcome: incident.outcome, reason: incident.reason, digest: incident.digest };
   }

@@ -283,6 +283,7 @@ function sessions(input: EvaluationInput, arms: Arms, builds: readonly Step[]): 
         arm: arms.candidate,
         tools: [...defaults.sanitize.tools],
         problems: sanitizeProblems(task.task, dtype, planSeed),
+        races: defaults.sanitize.races,
       },
       stepIds.nominate,
     ),

@@ -1,6 +1,7 @@
 import { deriveSeed } from '../../base/random.ts';
 import type { Incident, Problem, SanitizePlan, SanitizeResult } from '../../contract/index.ts';
 import { CandidateFault, EnvironmentFault } from './classify.ts';
+import { repeatUnderLoad } from './races.ts';
 import { type Runner, startRunner } from './runner.ts';
 import { type Scope, Stopped } from './scope.ts';
 import { LOG_CAP, readCapped } from './tool.ts';
@@ -18,10 +19,27 @@ const EXIT_MS = 20_000;
 export const emptySanitize = (): SanitizeResult => ({ mode: 'sanitize', runs: [], incidents: [] });
 
 /**
+ * Repeated calls under load first, which need no tool, then the tools. What keeps one from working does not keep the other: the first
+ * fault is thrown when both had their turn.
+ */
+export async function sanitize(plan: SanitizePlan, scope: Scope, out: SanitizeResult): Promise<void> {
+  const faults: unknown[] = [];
+  for (const part of [repeatUnderLoad, runTools]) {
+    try {
+      await part(plan, scope, out);
+    } catch (fault) {
+      if (!(fault instanceof EnvironmentFault)) throw fault;
+      faults.push(fault);
+    }
+  }
+  if (faults.length > 0) throw faults[0];
+}
+
+/**
  * Runs each problem once under each tool of compute-sanitizer, each in its own process, on allocations of exactly the buffers' sizes without
  * guards or poison. A run that takes too long counts as neither clean nor faulty (errors = null).
  */
-export async function sanitize(plan: SanitizePlan, scope: Scope, out: SanitizeResult): Promise<void> {
+async function runTools(plan: SanitizePlan, scope: Scope, out: SanitizeResult): Promise<void> {
   const { sanitizer } = scope.ctx.tools;
   if (!sanitizer)
     throw new EnvironmentFault(

@@ -89,7 +89,7 @@ describe('a damaged task.json', () => {
   const spoilt = (value: unknown): unknown =>
     typeof value === 'string' ? 7 : typeof value === 'number' ? 'seven' : typeof value === 'boolean' ? 'yes' : 'text';
 
-  it.each(['dot_product', 'softmax', 'matrix_transpose', 'spmv_csr'])(
+  it.each(['dot_product', 'softmax', 'matrix_transpose', 'spmv_csr', 'FFT', 'rope', 'spmv_ell'])(
     'is refused in every field of %s, which is named',
     (id) => {
       let tried = 0;
@@ -100,6 +100,8 @@ describe('a damaged task.json', () => {
         parent[key] = spoilt(parent[key]);
         const message = refusal(parse(file));
         expect(message, named(path)).not.toBe('accepted');
+        // File and expected form are told with the field.
+        expect(message, named(path)).toMatch(/^x\/task\.json: .*expected/i);
         // "elem": 7 may be reported at the field or, in a union, at the object that holds it.
         const places = [named(path), named(path.slice(0, -1))].filter((place) => place !== '');
         expect(

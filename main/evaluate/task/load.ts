@@ -66,13 +66,15 @@ interface SchemaIssue {
   readonly errors?: readonly (readonly SchemaIssue[])[];
 }
 
+const depth = (issues: readonly SchemaIssue[]): number => Math.max(0, ...issues.map((issue) => issue.path.length));
+
 /** Zod's issues; of a union the alternative that got furthest, since "invalid input" helps nobody. */
 function schemaIssues(issues: readonly SchemaIssue[], base: readonly PropertyKey[] = []): Issue[] {
   return issues.flatMap((issue) => {
     const path = [...base, ...issue.path];
     if (issue.code === 'invalid_union' && issue.errors && issue.errors.length > 0) {
-      const nearest = [...issue.errors].sort((a, b) => a.length - b.length)[0] as readonly SchemaIssue[];
-      return schemaIssues(nearest, path);
+      const nearest = [...issue.errors].sort((a, b) => depth(b) - depth(a) || a.length - b.length)[0];
+      return schemaIssues(nearest ?? [], path);
     }
     return [{ path: pathText(path), message: issue.message }];
   });

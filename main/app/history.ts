@@ -21,16 +21,14 @@ export interface RunLine {
 /** Runs of the history, newest first. */
 export function listRuns(params: { limit?: number }, ctx: ServiceContext): Promise<RunLine[]> {
   return withStore(ctx, historyFolder(), async (store) => {
-    const lines: RunLine[] = [];
-    for (const run of await store.runs(params.limit ?? 20)) {
-      const gone = run.status === 'running' && !(await store.isDriven(run.id));
-      const { summary } = await reportOf(store, run.id);
+    const runs = await store.runs(params.limit ?? 20);
+    const drivers = await store.drivers();
+    return runs.map((run) => {
+      const { id, kind, createdAt, score } = run;
       const { task, dtype, provider, model } = run.config;
-      const { id, kind, createdAt } = run;
-      const status = gone ? 'interrupted' : run.status;
-      lines.push({ id, kind, status, task, dtype, provider, model, createdAt, score: summary.best.score });
-    }
-    return lines;
+      const status = run.status === 'running' && !drivers.has(id) ? 'interrupted' : run.status;
+      return { id, kind, status, task, dtype, provider, model, createdAt, score };
+    });
   });
 }
 

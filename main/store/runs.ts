@@ -93,10 +93,12 @@ export async function createRun(db: Database, run: NewRun): Promise<string> {
   return id;
 }
 
+const runKindSchema = z.enum(runKinds);
+
 function toRecord(row: Row): RunRecord {
   return {
     id: String(row.id),
-    kind: z.enum(runKinds).parse(row.kind),
+    kind: runKindSchema.parse(row.kind),
     status: runStatusSchema.parse(row.status),
     config: runConfigSchema.parse(JSON.parse(String(row.config))),
     options: JSON.parse(String(row.options)),

@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { lstat, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { deferred } from '../base/deferred.ts';
 import type { ChildExit, ChildHandle } from '../base/process.ts';
 import { AppFailure, type BuildStep, type Job, type StepResult, type ToolPaths } from '../contract/index.ts';
 import type { BuildCache } from './build-cache.ts';
@@ -74,7 +75,7 @@ async function oneAtATime<T>(
   if (key === null) return fn();
   // Looked at again after each wait: when the first one failed, one of those that waited goes on.
   for (let other = building.get(key); other; other = building.get(key)) await other;
-  const mine = Promise.withResolvers<void>();
+  const mine = deferred<void>();
   building.set(key, mine.promise);
   try {
     return await fn();

@@ -1,5 +1,6 @@
 import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { deferred } from '../base/deferred.ts';
 import { withFileLock } from '../base/flock.ts';
 import { AppFailure } from '../contract/index.ts';
 
@@ -55,8 +56,8 @@ export async function withGpuLock<T>(uuid: string, fn: () => Promise<T>, options
     if (!told) options.onWait?.(wait.holder);
     told = true;
   };
-  const work = Promise.withResolvers<T>();
-  const entered = Promise.withResolvers<void>();
+  const work = deferred<T>();
+  const entered = deferred<void>();
   const held = withFileLock(
     `${file}.door`,
     async () => {

@@ -1,3 +1,5 @@
+import { deferred } from '../base/deferred.ts';
+
 /** How a session uses the GPU: shared = its figures do not matter (verification, sanitizer), alone = they do. */
 export type Use = 'shared' | 'alone';
 
@@ -71,8 +73,8 @@ export class Slots {
  * and gives the turn back; the result of `borrow` ends that. Resolves when the turn has been taken.
  */
 export async function borrow(around: (held: () => Promise<void>) => Promise<void>): Promise<() => Promise<void>> {
-  const taken = Promise.withResolvers<void>();
-  const done = Promise.withResolvers<void>();
+  const taken = deferred<void>();
+  const done = deferred<void>();
   const whole = around(async () => {
     taken.resolve();
     await done.promise;

@@ -84,7 +84,7 @@ export function scaleCss(light: string, dark: string): string {
     ['dark', dark],
   ] as const) {
     const rule = (name: string, { background, text }: CellColour) =>
-      rules.push(`${scope} .${name}{background-color:${background};color:${text}}`);
+      rules.push(`${scope} .${name} {\n  background-color: ${background};\n  color: ${text};\n}`);
     for (const [i, colour] of heatColours(theme).entries()) rule(`h${i + 1}`, colour);
     for (const [side, ends] of Object.entries(changeEnds[theme]))
       for (const [i, colour] of ramp(ends, CHANGE_STEPS).entries()) rule(`${side}${i + 1}`, colour);

@@ -12,9 +12,9 @@ import type {
   TimeResult,
   Verdict,
 } from '../contract/index.ts';
+import { kernelBaseName } from '../contract/kernel-name.ts';
 import { findings } from './evidence.ts';
 import { heatmap } from './heatmap.ts';
-import { kernelBaseName } from './kernel-name.ts';
 import { parseRaw } from './parse-raw.ts';
 import { parseSource } from './parse-source.ts';
 import { roofline } from './roofline.ts';

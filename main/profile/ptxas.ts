@@ -1,5 +1,5 @@
 import type { KernelStatic } from '../contract/index.ts';
-import { kernelBaseName } from './kernel-name.ts';
+import { kernelBaseName } from '../contract/kernel-name.ts';
 
 const ENTRY = /Compiling entry function '([^']+)' for '([^']+)'/;
 const FRAME = /(?<!\d)(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads/;

@@ -1,5 +1,5 @@
 import type { Launch, SourceCounts, SourceFunction, SourcePage, SourceView } from '../contract/index.ts';
-import { kernelBaseName } from './kernel-name.ts';
+import { kernelBaseName } from '../contract/kernel-name.ts';
 
 /** Rows kept of a function. Kernels unrolled far have thousands of instructions; the ones without samples explain nothing. */
 export const LIMITS = { lines: 400, instructions: 500 } as const;

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Launch, MetricValue, ProfileResult } from '../../main/contract/index.ts';
+import { kernelBaseName } from '../../main/contract/kernel-name.ts';
 import { interpretProfile } from '../../main/profile/interpret.ts';
-import { kernelBaseName } from '../../main/profile/kernel-name.ts';
 import { parseRaw } from '../../main/profile/parse-raw.ts';
 import { evidenceView, filteredView, fullView, profileMetricIds, verdict } from '../../main/profile/table2.ts';
 

@@ -47,7 +47,7 @@ function runs(args) {
 }
 
 const shortName = (name) => (name.length <= 32 ? name : `${name.slice(0, 29)}...`);
-const bare = (kernel) => kernel.replace(/\(.*$/, '').replace(/<.*$/, '').split(/\s+/).pop();
+const bare = (kernel) => kernel.replace(/<.*>/, '').replace(/\(.*$/, '').split(/\s+|::/).pop();
 
 /** Launches of the range that the filters let through. `before: 'counted'`: those outside the range count for skipping. */
 function chosen(world, value, log) {
@@ -60,11 +60,12 @@ function chosen(world, value, log) {
   const limit = Number(value('--launch-count') ?? Number.POSITIVE_INFINITY);
   const found = inRange.filter(matches).slice(skip, skip + limit);
   const passes = value('--set') ? 44 : 1 + Math.ceil((value('--metrics') ?? '').split(',').length / 6);
-  found.forEach((launch, i) => {
+  // Real ncu shows no progress when it prints CSV itself.
+  if (!process.argv.includes('--csv')) found.forEach((launch, i) => {
     log.push(`==PROF== Profiling "${shortName(bare(launch.kernel))}" - ${i}: 0%....50%....100% - ${passes} passes`);
   });
   if (found.length === 0) log.push('==WARNING== No kernels were profiled.');
-  return found.map((launch, id) => ({ ...launch, id }));
+  return found.map((launch, id) => ({ ...launch, id, passes }));
 }
 
 function finish({ value, run, log, chosen, asked, set, fixtures, code }) {
@@ -92,7 +93,7 @@ const split = (line) => line.slice(1).replace(/"\s*$/, '').split('","');
 const LEADING = 11;
 
 /** What ncu prints with whatever is asked. */
-const given = (name) => /^(?:launch__|device__|sm__maximum_warps)/.test(name);
+const given = (name) => /^(?:launch__|device__|sm__maximum_warps|profiler__replayer_passes$)/.test(name);
 
 function rawPage({ launches, asked, set, source }, fixtures) {
   const lines = fs.readFileSync(`${fixtures}/gemm_full_raw.csv`, 'utf8').split('\n');
@@ -106,6 +107,7 @@ function rawPage({ launches, asked, set, source }, fixtures) {
       const name = names[at];
       if (name === 'ID') return String(launch.id);
       if (name === 'Kernel Name') return launch.kernel;
+      if (name === 'profiler__replayer_passes') return String(launch.passes);
       if (name === 'Grid Size') return launch.grid ?? real[at];
       if (name === 'Block Size') return launch.block ?? real[at];
       return launch.metrics?.[name] ?? real[at];

@@ -154,18 +154,24 @@ describe('two stages', () => {
     },
   );
 
-  it('names kernels whose names ncu cuts by their beginning', async () => {
-    using at = scratch();
-    fakes(at);
-    const long = 'void softmax_bf16_row_kernel_optimized<1024, 4>(__nv_bfloat16 *, int)';
-    const launches = [
-      { kernel: GEMM, metrics: duration('10') },
-      { kernel: long, metrics: duration('20') },
-    ];
-    const { result } = await profiled(at, { launches });
-    expect(argOf(collections(at)[1], '--kernel-name')).toBe('regex:^softmax_bf16_row_kernel_optim.*');
-    expect(result.stages?.[1]).toMatchObject({ launch: 1, launches: 1 });
-    expect(understood(result).source?.function).toBe(long);
+  it('filters by the bare name of a template, and by order alone where a name is unusual', async () => {
+    const names = [
+      ['void ns::softmax_row_kernel_optimized<1024, (bool)1>(__nv_bfloat16 *, int)', 'softmax_row_kernel_optimized'],
+      ['void (anonymous namespace)::$_0::operator()(int) const', undefined],
+    ] as const;
+    for (const [kernel, name] of names) {
+      using at = scratch();
+      fakes(at);
+      const launches = [
+        { kernel: GEMM, metrics: duration('10') },
+        { kernel, metrics: duration('20') },
+      ];
+      const { result } = await profiled(at, { launches });
+      const second = collections(at)[1];
+      expect([argOf(second, '--kernel-name'), argOf(second, '--launch-skip')]).toEqual([name, name ? '0' : '1']);
+      expect(result.stages?.[1]).toMatchObject({ launch: 1, launches: 1 });
+      expect(understood(result).source?.function).toBe(kernel);
+    }
   });
 
   it('keeps the longest of many launches and says how many there were', async () => {

@@ -6,6 +6,7 @@ import {
   type ProfileStages,
   type Thresholds,
 } from '../../contract/index.ts';
+import { kernelBaseName } from '../../contract/kernel-name.ts';
 
 /** The raw page as rows of text: what a session has to know of it between its collections. Reading it properly is main/profile's. */
 export interface RawTable {
@@ -123,24 +124,18 @@ export function countsOf(table: RawTable): { kernel: string; launches: number }[
   return [...counts].map(([kernel, launches]) => ({ kernel, launches }));
 }
 
-/** Times a launch was replayed, the most of any, from ncu's progress lines ("… 100% - 13 passes"); null: it says none. */
-export function passesIn(log: string): number | null {
-  const found = [...log.matchAll(/ (\d+) pass(?:es)?\b/g)].map((m) => Number(m[1]));
+/** Times a launch was replayed, the most of any: a column of ncu's own, else its progress lines ("… 100% - 13 passes"); null: it says none. */
+export function passesIn(table: RawTable | null, log: string): number | null {
+  const own = (table?.rows ?? []).map((_, row) => numberIn(table as RawTable, row, ['profiler__replayer_passes']));
+  const told = [...log.matchAll(/ (\d+) pass(?:es)?\b/g)].map((m) => Number(m[1]));
+  const found = [...own.filter((passes) => passes !== null), ...told];
   return found.length === 0 ? null : Math.max(...found);
 }
 
-/**
- * What ncu's filter by name has to be given for a launch, from its own progress lines: `Profiling "gemm" - 3: …`. Long names are cut there
- * ("softmax_bf16_row_kernel_optim..."), then the filter is by their beginning. null: no such line, or an unusual name.
- */
-export function filterName(log: string, index: number): string | null {
-  for (const m of log.matchAll(/Profiling "([^"]*)" - (\d+)\b/g)) {
-    if (Number(m[2]) !== index) continue;
-    const [, name, cut] = /^([A-Za-z_]\w*)(\.\.\.)?$/.exec(m[1] ?? '') ?? [];
-    if (name === undefined) return null;
-    return cut === undefined ? name : `regex:^${name}.*`;
-  }
-  return null;
+/** What ncu's filter by name compares with: the function without parameters and templates. null: a name it could not be given plainly. */
+export function filterName(kernel: string): string | null {
+  const name = kernelBaseName(kernel);
+  return /^[A-Za-z_]\w*$/.test(name) ? name : null;
 }
 
 /** How a launch is named to ncu: the nth of its kernel within the range. */
@@ -152,11 +147,10 @@ export interface LaunchChoice {
   readonly ofName: number;
 }
 
-export function launchChoice(table: RawTable, log: string, row: number): LaunchChoice {
-  const index = (at: number): number => Number(table.rows[at]?.[0] ?? at);
-  const name = filterName(log, index(row));
+export function launchChoice(table: RawTable, row: number): LaunchChoice {
+  const name = filterName(kernelOf(table, row));
   const rows = table.rows.map((_, at) => at);
-  const alike = name === null ? rows : rows.filter((at) => filterName(log, index(at)) === name);
+  const alike = name === null ? rows : rows.filter((at) => filterName(kernelOf(table, at)) === name);
   return { row, name, skip: Math.max(0, alike.indexOf(row)), ofName: alike.length };
 }
 

@@ -147,7 +147,7 @@ const stageOf = (got: Done, of: Stage, note?: string): ProfileStage => ({
   metrics: [...got.asked],
   unknown: [...got.unknown],
   launches: got.table?.rows.length ?? 0,
-  passes: passesIn(got.log),
+  passes: passesIn(got.table, got.log),
   collectMs: Math.round(got.collectMs),
   importMs: Math.round(got.importMs),
   ...(note === undefined ? {} : { note }),
@@ -240,7 +240,7 @@ async function evidenceOf(
   row: number,
 ): Promise<void> {
   const { table } = first;
-  const choice = launchChoice(table, first.log, row);
+  const choice = launchChoice(table, row);
   const single = table.rows.length === 1;
   const metrics = secondIds(plan, stages, bottleneckIn(table, row, stages), bandwidthToo(table, row, stages));
   const index = Number(table.rows[row]?.[0] ?? row);

@@ -17,6 +17,12 @@ namespace cm {
 /** Ratios are capped: a limit of zero missed by any amount must stay a number that JSON can carry. */
 constexpr double kMaxRatio = 1e30;
 
+/**
+ * Smallest normal number of fp32 and of bf16, 2^-126. Below it results are rounded to a fixed step or, with flush to zero, lost: no
+ * relative limit can be kept there (a power of a small number), and no limit is tighter than this.
+ */
+constexpr double kUnderflow = 0x1p-126;
+
 struct Wrong {
   int64_t index;
   double got, want, limit;
@@ -30,7 +36,8 @@ struct Rule {
 
   bool exact() const { return limit.uOut == 0; }
   double allowed(const Ref& r) const {
-    return exact() ? 0.0 : limit.uOut * std::fabs(r.value) + limit.c * limit.uAcc * std::sqrt(r.n) * r.scale;
+    if (exact()) return 0.0;
+    return limit.uOut * std::fabs(r.value) + limit.c * limit.uAcc * std::sqrt(r.n) * r.scale + kUnderflow;
   }
 };
 

@@ -127,7 +127,7 @@ export const verifyRuleSchema = z.object({
 export const toleranceSchema = z.object({
   /** Name of the out/inout parameter. */
   output: z.string(),
-  /** Measured constant of the elementwise limit |y-r| <= uOut|r| + c*uAcc*sqrt(n)*M (kernels/harness/PROTOCOL.md). */
+  /** Measured constant of the elementwise limit |y-r| <= uOut|r| + c*uAcc*sqrt(n)*M + 2^-126 (kernels/harness/PROTOCOL.md). */
   c: z.number().nonnegative(),
   /** Bound on RMS((y-r)/limit) over the whole output; below 1. */
   rms: z.number().positive(),

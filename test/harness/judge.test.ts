@@ -97,6 +97,22 @@ describe('judge', () => {
     ]);
   });
 
+  it('below the smallest normal number nothing is relative: flushed to zero is right, a normal number is not', async () => {
+    const tiny = (limits: readonly string[], hi: string) => problem(limits).replace('uniform -1 1', `uniform 0 ${hi}`);
+    const y = async (arm: string, hi: string) => {
+      await judge.ok('problem', tiny(usual, hi));
+      await runner.ok('problem', tiny([], hi));
+      await runner.ok('prepare', `${seed} none`);
+      await runner.ok('call', `${arm} plain`);
+      await runner.ok('dump', '1 y.bin');
+      return comparisonSchema.parse((await judge.ok('all', `${seed} 1 y.bin`)).json.comparison);
+    };
+    expect(await y('zeros', '1e-39')).toMatchObject({ bad: 0, allZero: true });
+    expect(await y('honest', '1e-39')).toMatchObject({ bad: 0, allZero: false });
+    expect((await y('zeros', '1e-30')).bad).toBeGreaterThan(n - 100);
+    await runner.ok('problem', problem([]));
+  });
+
   it('describes a pattern: first eight, last, commonest stride', async () => {
     const { y } = await run('everyEighth');
     expect(y.bad).toBe(Math.ceil((n - 5) / 8));

@@ -114,7 +114,8 @@ describe('a recorded run', () => {
     );
     for (const fact of ['NVIDIA H200', '580.159.04', '13.0.88', 'bubblewrap', '1980 MHz', '--prec-div=false'])
       expect(report).toContain(fact);
-    expect(report).toContain('Errors by size and kind of input: not kept');
+    expect(report).toMatch(/\| size \| input \| largest error \| RMS error \| origin's largest \| origin's RMS \|/);
+    expect(report).toMatch(/\| N=\d+ C=\d+ \| \w+ \| [\d.]+ ulp/);
     expect(report).toContain('replays a recording');
     expect(report).not.toMatch(/\bundefined\b|\bNaN\b|\bnull\b/);
   });

@@ -265,10 +265,19 @@ struct Call {
   std::vector<std::pair<std::string, std::pair<cm::Findings, cm::Rule>>> wrong;
 };
 
+/** A failed call is told with its place: what follows it in a broken context says nothing. */
+void callAt(const Case& c, const Version& v) {
+  try {
+    c.call(v);
+  } catch (const cm::CommandError& e) {
+    throw cm::CommandError(e.code, std::string(v.name) + " at " + c.entry.id + ", " + c.entry.size + ": " + e.what());
+  }
+}
+
 Call callOnce(Case& c, const Version& v, int seed) {
   for (auto& b : c.buffers) b->prepare(seedOf(seed));
   dev::sync("preparing the inputs");
-  c.call(v);
+  callAt(c, v);
   Call done;
   done.left.resize(c.buffers.size());
   for (size_t b = 0; b < c.buffers.size(); b++) {

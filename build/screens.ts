@@ -49,6 +49,16 @@ const screens: readonly Screen[] = [
       await page.getByRole('combobox', { name: 'Find a command, task or run' }).fill('softmax');
     },
   },
+  {
+    name: 'run-live',
+    hash: () => '#/home',
+    prepare: async (page) => {
+      await page.getByRole('combobox', { name: 'Speed' }).selectOption({ label: 'Very slowly' });
+      await page.getByRole('button', { name: 'Replay softmax-bf16' }).click();
+      await page.getByRole('checkbox', { name: 'Follow' }).check();
+      await page.locator('[data-node="r2.a0"]').waitFor({ timeout: 120_000 });
+    },
+  },
 ];
 
 /** Replays a recording through the screens, as a person does, and gives back its run. */
@@ -71,6 +81,7 @@ async function shoot(page: Page, scene: Scene, screen: Screen, file: string): Pr
   await screen.prepare?.(page);
   await page.waitForTimeout(700);
   await page.screenshot({ path: join(folder, file) });
+  await page.keyboard.press('Escape');
   console.log(`docs/screens/${file}`);
 }
 

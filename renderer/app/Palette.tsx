@@ -45,6 +45,10 @@ function PaletteBox({ onClose }: { readonly onClose: () => void }) {
   }, [query, lists, objects]);
   useEffect(() => ref.current?.showModal(), []);
   useEffect(() => {
+    window.addEventListener('hashchange', onClose);
+    return () => window.removeEventListener('hashchange', onClose);
+  }, [onClose]);
+  useEffect(() => {
     list.current?.children[at]?.scrollIntoView({ block: 'nearest' });
   }, [at]);
 

@@ -78,6 +78,13 @@ export const ratio = (x: number | null | undefined): string => {
 export const ratioEstimate = (e: Estimate | null | undefined): string =>
   e ? `${ratio(e.value)} [${number(e.lo)}, ${number(e.hi)}]` : MISSING;
 
+/** Half the width of an interval against its value, the wider side: "±2.5 %". Tables show it; the whole interval is the cell's tooltip. */
+export function spread(e: Estimate | null | undefined): string {
+  if (!e || e.value === 0) return '';
+  const half = Math.max(e.hi - e.value, e.value - e.lo) / Math.abs(e.value);
+  return `±${half >= 0.1 ? Math.round(100 * half) : (100 * half).toFixed(half < 0.001 ? 2 : 1)}${NBSP}%`;
+}
+
 /** "99 %" of a level 0.99. */
 export const level = (x: number): string => `${Number((100 * x).toFixed(2))}${NBSP}%`;
 

@@ -28,8 +28,14 @@ function logarithmic(min: number, max: number): AxisScale {
   const pad = (Math.log10(max) - Math.log10(min)) * 0.06;
   const [lo, hi] = [Math.log10(min) - pad, Math.log10(max) + pad];
   const every = Math.max(1, Math.ceil((hi - lo) / 5));
+  // Few decades: 1, 2 and 5 of each.
+  const leads = hi - lo < 2.2 ? [1, 2, 5] : [1];
   const ticks: number[] = [];
-  for (let k = Math.ceil(lo); k <= hi; k += every) ticks.push(10 ** k);
+  for (let k = Math.floor(lo); k <= hi; k += every)
+    for (const lead of leads) {
+      const tick = lead * 10 ** k;
+      if (Math.log10(tick) >= lo && Math.log10(tick) <= hi) ticks.push(tick);
+    }
   return { log: true, min: 10 ** lo, max: 10 ** hi, ticks, at: (x) => (Math.log10(x) - lo) / (hi - lo) };
 }
 

@@ -93,6 +93,8 @@ export function Whiskers({ rows, axis, reference, format = ratioEstimate, onSele
 function Mark({ row, scale, reference }: { row: WhiskerRow; scale: AxisScale; reference?: number }) {
   const at = (x: number) => `${100 * scale.at(x)}%`;
   const e = row.estimate;
+  // Caps that the dot would cover only make it square.
+  const wide = e !== null && scale.at(e.hi) - scale.at(e.lo) > 0.025;
   return (
     <svg className={`whisker-svg whisker-${row.tone ?? 'accent'}`} width="100%" height="18" aria-hidden="true">
       {scale.ticks.map((t) => (
@@ -103,9 +105,9 @@ function Mark({ row, scale, reference }: { row: WhiskerRow; scale: AxisScale; re
       {e && (
         <>
           <line x1={at(e.lo)} x2={at(e.hi)} y1="9" y2="9" className="whisker-line" />
-          <line x1={at(e.lo)} x2={at(e.lo)} y1="5.5" y2="12.5" className="whisker-line" />
-          <line x1={at(e.hi)} x2={at(e.hi)} y1="5.5" y2="12.5" className="whisker-line" />
-          <circle cx={at(e.value)} cy="9" r="3.5" className="whisker-dot" />
+          {wide && <line x1={at(e.lo)} x2={at(e.lo)} y1="5.5" y2="12.5" className="whisker-line" />}
+          {wide && <line x1={at(e.hi)} x2={at(e.hi)} y1="5.5" y2="12.5" className="whisker-line" />}
+          <circle cx={at(e.value)} cy="9" r="3" className="whisker-dot" />
         </>
       )}
     </svg>

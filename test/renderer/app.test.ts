@@ -52,6 +52,7 @@ test('axes hold all values, ticks are round; wide positive ranges are logarithmi
   const wide = axisOf([1, 1200]);
   expect(wide?.log).toBe(true);
   expect(wide?.ticks).toEqual([1, 10, 100, 1000]);
+  expect(axisOf([28, 1604])?.ticks).toEqual([50, 100, 200, 500, 1000, 2000]);
   for (const scale of [linear, wide])
     for (const x of [scale?.min ?? 0, scale?.max ?? 0]) expect(scale?.at(x)).toBeGreaterThanOrEqual(-1e-9);
   expect(axisOf([])).toBeNull();

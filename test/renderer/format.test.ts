@@ -12,6 +12,7 @@ import {
   ratio,
   ratioEstimate,
   si,
+  spread,
   tick,
   time,
   timeEstimate,
@@ -57,6 +58,8 @@ test('times take the unit with one to three digits before the point, or that of 
 test('ratios, shares and intervals', () => {
   expect(ratioEstimate({ value: 1274.59, lo: 1266.9, hi: 1282.6, level: 0.95 })).toBe('1,275× [1,267, 1,283]');
   expect(plain(percent(0.9934))).toBe('99.3 %');
+  expect(plain(spread({ value: 100, lo: 98, hi: 101, level: 0.95 }))).toBe('±2.0 %');
+  expect(spread(null)).toBe('');
   expect([0.5, 1, 10, 1000].map(tick)).toEqual(['0.5', '1', '10', '1,000']);
 });
 

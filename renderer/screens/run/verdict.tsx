@@ -1,4 +1,4 @@
-import type { Evaluation, SizeFigures } from '../../../main/contract/evaluation.ts';
+import type { Estimate, Evaluation, SizeFigures } from '../../../main/contract/evaluation.ts';
 import { Callout, Details, Facts } from '../../ui/feedback.tsx';
 import {
   bytes,
@@ -12,9 +12,9 @@ import {
   percent,
   ratio,
   ratioEstimate,
+  spread,
   time,
   timeEstimate,
-  timeUnit,
 } from '../../ui/format.ts';
 import { bottleneckText, outcomeLook } from '../../ui/outcomes.ts';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -110,101 +110,81 @@ export function SizeWhiskers({ sizes }: { readonly sizes: readonly SizeFigures[]
   );
 }
 
-/** Times per size with intervals, in one unit per column. */
+/** Value and relative half width; the interval itself is the tooltip. */
+function estimateColumn(
+  id: string,
+  title: string,
+  meaning: string,
+  value: (s: SizeFigures) => Estimate | null,
+  times: boolean,
+): Column<SizeFigures> {
+  return {
+    id,
+    title,
+    meaning,
+    width: '118px',
+    align: 'right',
+    sort: (s) => value(s)?.value ?? null,
+    hint: (s) => (times ? timeEstimate(value(s)) : ratioEstimate(value(s))),
+    cell: (s) => {
+      const e = value(s);
+      return (
+        <span>
+          {times ? time(e?.value) : ratio(e?.value)} <span className="muted">{spread(e)}</span>
+        </span>
+      );
+    },
+  };
+}
+
+/** Times per size with intervals. */
 export function SizeTable({ evaluation }: { readonly evaluation: Evaluation }) {
   const { figures } = evaluation;
   if (figures === null || figures.phase === 'nominate' || figures.sizes.length === 0) return null;
   const { sizes } = figures;
   const total = sizes.reduce((sum, s) => sum + s.weight, 0);
   const compared = sizes.some((s) => s.candidateSpanNs !== null);
-  const column = (
-    id: string,
-    title: string,
-    meaning: string,
-    value: (s: SizeFigures) => { value: number } | null,
-    cell: (s: SizeFigures) => string,
-    width = '150px',
-  ): Column<SizeFigures> => ({
-    id,
-    title,
-    meaning,
-    width,
-    align: 'right',
-    sort: (s) => value(s)?.value ?? null,
-    cell: (s) => <span title={cell(s)}>{cell(s)}</span>,
-  });
+  const of = estimateColumn;
   const columns: readonly Column<SizeFigures>[] = [
     {
       id: 'size',
       title: 'Size',
-      width: 'minmax(150px, 1fr)',
+      width: 'minmax(124px, 1fr)',
       sort: (s) => dims(s.dims),
       cell: (s) => <span>{dims(s.dims)}</span>,
     },
     {
       id: 'weight',
       title: 'Weight',
-      width: '64px',
+      width: '60px',
       align: 'right',
       sort: (s) => s.weight,
       cell: (s) => percent(total > 0 ? s.weight / total : null),
     },
-    column(
-      'origin',
-      'Original',
-      'GPU time of the original',
-      (s) => s.originSpanNs,
-      (s) => timeEstimate(s.originSpanNs),
-    ),
     ...(compared
       ? [
-          column(
-            'best',
-            'Best before',
-            'GPU time of the best version so far',
-            (s) => s.bestSpanNs,
-            (s) => timeEstimate(s.bestSpanNs),
-          ),
-          column(
-            'candidate',
-            'This',
-            'GPU time of this version',
-            (s) => s.candidateSpanNs,
-            (s) => timeEstimate(s.candidateSpanNs),
-          ),
-          column(
-            'speedup',
-            'Original / this',
-            'Speed-up over the original',
-            (s) => s.speedup,
-            (s) => ratioEstimate(s.speedup),
-            '168px',
-          ),
-          column(
-            'versus',
-            'Best / this',
-            'Speed-up over the best before',
-            (s) => s.versusBest,
-            (s) => ratioEstimate(s.versusBest),
-            '160px',
-          ),
+          of('speedup', 'Original / this', 'Speed-up over the original', (s) => s.speedup, false),
+          of('versus', 'Best / this', 'Speed-up over the best version before', (s) => s.versusBest, false),
+          of('candidate', 'This', 'GPU time of this version', (s) => s.candidateSpanNs, true),
+          of('best', 'Best before', 'GPU time of the best version before', (s) => s.bestSpanNs, true),
         ]
       : []),
-    column(
+    of('origin', 'Original', 'GPU time of the original', (s) => s.originSpanNs, true),
+    of(
       'wrapper',
       'Wrapper',
       'What a caller waits, launch and synchronisation included',
       (s) => (compared ? s.candidateWrapperNs : s.originWrapperNs),
-      (s) => timeEstimate(compared ? s.candidateWrapperNs : s.originWrapperNs),
+      true,
     ),
     {
       id: 'floor',
       title: 'Floor',
       meaning: 'The least time that the hardware allows',
-      width: '84px',
+      width: '76px',
       align: 'right',
       sort: (s) => s.floorNs,
-      cell: (s) => <span>{s.floorNs === null ? MISSING : time(s.floorNs, timeUnit(s.floorNs))}</span>,
+      cell: (s) => <span>{time(s.floorNs)}</span>,
     },
   ];
   return (

@@ -42,15 +42,15 @@ export const defaults = {
     suite: {
       processes: 3,
       soloProcesses: 0,
-      blocks: { min: 6, max: 24, budgetMs: 30 },
+      blocks: { min: 6, max: 16, budgetMs: 20 },
       quantities: ['wrapper', 'span'] as TimePlan['quantities'],
     },
     /**
-     * At the `large` sizes a call takes milliseconds: launching it is no part worth a pass. The judge needs seconds for one content of some
-     * tasks, so of each process the calls of the first block are checked.
+     * At the `large` sizes a call takes milliseconds: launching it is no part worth a pass, and two processes differ little. The judge needs
+     * seconds for one content of some tasks, so of each process the calls of the first block are checked.
      */
     suiteLarge: {
-      processes: 3,
+      processes: 2,
       soloProcesses: 0,
       blocks: { min: 5, max: 12, budgetMs: 60 },
       quantities: ['span'] as TimePlan['quantities'],

@@ -43,6 +43,8 @@ export function libraryFigures(steps: LibrarySteps): LibraryFigures {
       `it was not verified: ${verify?.step.reason?.message ?? verify?.step.status ?? 'no such step'}`,
     );
   const error = errorsOf(verify.result);
+  const stopped = verify.result.incidents[0];
+  if (stopped) return none('failed', `${stopped.kind} at ${stopped.problem ?? 'loading'}: ${stopped.message}`, error);
   if (!verifiedClean(verify.plan, verify.result)) return none('wrong', whyWrong(verify.plan, verify.result), error);
   const broke = steps.time?.incidents.find((incident) => incident.arm === 'L' && incident.kind !== 'sampled-wrong');
   if (broke) return none('failed', `${broke.kind} at ${broke.problem ?? 'loading'}: ${broke.message}`, error);
@@ -62,8 +64,6 @@ function whyAbsent(build: StepResult | null): string {
 }
 
 function whyWrong(plan: VerifyPlan, result: VerifyResult): string {
-  const incident = result.incidents[0];
-  if (incident) return `${incident.kind} at ${incident.problem ?? 'loading'}: ${incident.message}`;
   for (const check of result.checks)
     for (const output of check.outputs)
       if (output.bad > 0 || output.nonFinite > 0)

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -103,6 +103,36 @@ describe('a bench on this machine', () => {
     // A second drive has nothing left to do.
     const none: Executor = { name: 'local', execute: () => Promise.reject(new Error('nothing is left')) };
     expect(await drive(it, none)).toMatchObject({ done: 2, failed: [] });
+  });
+
+  it('times the others again when a library fails at a large size, and checks there what the plan asks for', {
+    timeout: 180_000,
+  }, async () => {
+    const file = join(suite.root, 'kernels/mskernelbench/dot_product/library.cu');
+    const text = readFileSync(file, 'utf8');
+    // Right at every size of the verification, gone at the timed one.
+    writeFileSync(file, text.replace('*loss = sum', 'if (N == 70000) __builtin_trap();\n  *loss = sum'));
+    try {
+      const it = await begin('crash', { stages: ['large'] }, [], ['dot_product']);
+      expect(await drive(it, local())).toMatchObject({ done: 1, failed: [] });
+      const found = await it.folder.result(it.bench.cells[0] as Bench['cells'][number]);
+      const { outcome, figures, library } = found?.evaluation ?? {};
+      expect([outcome, figures?.sizes[0]?.originSpanNs?.value], found?.evaluation?.reason).toEqual([
+        'valid',
+        expect.any(Number),
+      ]);
+      // Launching is no part of large sizes that is worth a pass.
+      expect(figures?.sizes[0]?.originWrapperNs).toBeNull();
+      expect(library).toMatchObject({ status: 'failed', sizes: [], reason: expect.stringContaining('crash') });
+      const time = found?.result?.steps.find((step) => step.id === 'time-confirm')?.session;
+      if (time?.mode !== 'time') throw new Error('not timed');
+      // Warm-up and the first block of each of two processes, one output of one element.
+      expect(time.sampledChecks).toBe(2 * (1 + 2));
+      expect(time.samples[0]?.blocks).toBeGreaterThanOrEqual(5);
+      expect(time.whole.map((w) => w.arm)).toEqual(['O']);
+    } finally {
+      writeFileSync(file, text);
+    }
   });
 
   it('keeps what was finished when it is cancelled, and goes on from there', async () => {

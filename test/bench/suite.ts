@@ -38,7 +38,7 @@ extern "C" void ${name}(const float* A, const float* B, float* C, int N) {
 export const hostTasks: readonly HostTask[] = [
   {
     id: 'dot_product',
-    sizes: [{ N: 4096 }, { N: 65536 }],
+    sizes: [{ N: 4096 }, { N: 70000 }],
     origin: dot('dot_product', 1),
     library: dot('dot_product_library', 8),
   },

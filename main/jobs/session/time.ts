@@ -194,14 +194,14 @@ async function calibrate(room: TimeRoom, runner: Runner, origin: ArmId): Promise
       await prepared;
       failOnCudaError(await called, room.where);
       if (i > 0) cycleNs = Math.min(cycleNs, (performance.now() - start) * 1e6);
+      // The judge of calls that are not all checked does not hold them up.
+      if (plan.checkedBlocks !== undefined) continue;
       const checking = performance.now();
       await judgeEvidence(room, problem, gatherAfter(room, runner, problem, call));
       await room.judge.drain();
       judgeNs = (performance.now() - checking) * 1e6;
     }
-    // The judge of calls that are not all checked does not hold them up.
-    const waits = plan.checkedBlocks === undefined ? judgeNs : 0;
-    blocks.push(blockCount(cycleNs, waits, plan.arms.length, plan.blocks));
+    blocks.push(blockCount(cycleNs, judgeNs, plan.arms.length, plan.blocks));
     const calls = plan.processes * plan.quantities.length * 2 * (blocks[index] as number);
     for (const arm of plan.arms) room.whole.expect(arm.id, index, calls);
   }

@@ -289,6 +289,20 @@ describe('faults', () => {
     expect(profile.findings?.some((f) => f.state === 'unknown')).toBe(true);
   });
 
+  it('where the source counters cannot be had the evidence is collected without them', async () => {
+    using at = scratch();
+    fakes(at);
+    const log = '==ERROR== Failed to prepare kernel for profiling';
+    const { result } = await profiled(at, { launches: [{ kernel: GEMM }], runs: [{}, { log, exit: 1 }, {}] });
+    const [, second, third] = collections(at);
+    expect([second?.includes('SourceCounters'), third?.includes('SourceCounters')]).toEqual([true, false]);
+    expect(result.stages?.[1]).toMatchObject({ stage: 'evidence', launch: 0, launches: 1, sections: [] });
+    expect(result.stages?.[1]?.note).toMatch(/^Without source counters: This ncu does not fit/);
+    const profile = understood(result, { gemm_naive_kernel: 1 });
+    expect(profile.filtered.every((m) => m.value.available)).toBe(true);
+    expect(profile.heatmap?.lines.available).toBe(false);
+  });
+
   it('a launch without a duration among several: the verdict says why there is none', async () => {
     using at = scratch();
     fakes(at);

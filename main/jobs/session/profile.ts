@@ -244,36 +244,48 @@ async function evidenceOf(
   const single = table.rows.length === 1;
   const metrics = secondIds(plan, stages, bottleneckIn(table, row, stages), bandwidthToo(table, row, stages));
   const index = Number(table.rows[row]?.[0] ?? row);
-  const stage = {
-    stage: 'evidence',
-    sections: [...stages.sections, ...(plan.source ? ['SourceCounters'] : [])],
-    launch: index,
-  } as const;
+  const keep = (got: Done & { readonly table: RawTable }, sourced: boolean, note?: string): void => {
+    const sections = [...stages.sections, ...(sourced ? ['SourceCounters'] : [])];
+    out.stages?.push(stageOf(got, { stage: 'evidence', sections, launch: index }, note));
+    out.detailGz = packText(printTable(got.table, undefined, (r) => r === 0));
+    keepSource(got.source, out);
+  };
   const skips = single ? [0] : [choice.skip, choice.ofName + choice.skip];
-  for (const [i, skip] of skips.entries()) {
-    const launch = single ? null : { name: choice.name, skip };
-    const what: Collection = { metrics, sections: stages.sections, source: plan.source, launch, printed: false };
+  let source = plan.source;
+  let without: string | undefined;
+  let other: (Done & { readonly table: RawTable }) | null = null;
+  let last: Done | null = null;
+  for (let i = 0; i < skips.length; ) {
+    const launch = single ? null : { name: choice.name, skip: skips[i] as number };
+    const what: Collection = { metrics, sections: stages.sections, source, launch, printed: false };
     const got = await patiently(tool, scope, what, stages.instead);
     out.log = `${out.log}\n${got.log}`.slice(0, LOG_CAP);
     if (got.fault) out.incidents.push(got.fault.incident);
-    const same = got.table !== null && sameLaunch(table, row, got.table, 0);
-    const last = i === skips.length - 1;
-    if (got.table !== null && (same || last)) {
-      const other = same ? undefined : 'ncu profiled another launch of this kernel than the one with most time.';
-      const alike = same || sameKernel(table, row, got.table);
-      out.stages?.push(stageOf(got, stage, other));
-      if (!alike) return;
-      out.detailGz = packText(printTable(got.table, undefined, (r) => r === 0));
-      keepSource(got.source, out);
-      return;
-    }
-    if (got.table === null && (last || !mayHelp(got))) {
-      const why = got.fault?.incident.message ?? [got.reason?.message, got.reason?.remedy].filter(Boolean).join(' ');
-      out.stages?.push(stageOf(got, stage, `The second stage gave nothing: ${why || 'ncu printed no launch'}`));
-      return;
-    }
+    last = got;
+    if (withTable(got)) {
+      if (sameLaunch(table, row, got.table, 0)) return keep(got, source, without);
+      if (sameKernel(table, row, got.table)) other ??= got;
+      i++;
+    } else if (mayHelp(got)) i++;
+    else if (source && !got.fault) {
+      // The counters by source line are the most demanding part: the evidence can do without.
+      source = false;
+      without = `Without source counters: ${whyOf(got)}`;
+    } else break;
   }
+  if (other === null) out.stages?.push(failedStage(last as Done, stages, index));
+  else keep(other, source, 'ncu profiled another launch of this kernel than the one with most time.');
 }
+
+const withTable = (got: Done): got is Done & { readonly table: RawTable } => got.table !== null;
+
+const whyOf = (got: Collected): string =>
+  got.fault?.incident.message ||
+  [got.reason?.message, got.reason?.remedy].filter(Boolean).join(' ') ||
+  (got.table === null ? 'ncu printed no launch' : 'ncu profiled another kernel');
+
+const failedStage = (got: Done, { sections }: ProfileStages, launch: number): ProfileStage =>
+  stageOf(got, { stage: 'evidence', sections, launch }, `The second stage gave nothing: ${whyOf(got)}`);
 
 const bandwidthToo = (table: RawTable, row: number, stages: ProfileStages): boolean => {
   const { compute, dram, memory } = throughputsIn(table, row, stages);

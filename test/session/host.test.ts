@@ -3,7 +3,7 @@ import { copyFileSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Arm, ArmId, PaperPlan, Problem, TimePlan, VerifyPlan } from '../../main/contract/index.ts';
+import type { Arm, ArmId, PaperPlan, Problem, SanitizePlan, TimePlan, VerifyPlan } from '../../main/contract/index.ts';
 import { judgeCompileArgs, runnerCompileArgs, shimCompileArgs, shimSource } from '../../main/jobs/session/shim.ts';
 import { context, programs, type Scratch, scratch, session } from './support.ts';
 
@@ -85,6 +85,28 @@ const timePlan = (candidate: string, extra: Partial<TimePlan> = {}): TimePlan =>
   positions: 32,
   nominateAbove: 1.005,
   ...extra,
+});
+
+describe('repeated calls with the real runner and judge', () => {
+  const sanitizePlan = (symbol: string): SanitizePlan => ({
+    mode: 'sanitize',
+    ...programs,
+    arm: arm('C', symbol),
+    tools: [],
+    problems: [transpose('sanitize/0', 37, 53), transpose('sanitize/1', 128, 96)],
+    races: { calls: 2 },
+  });
+  it('an honest one is right in every call, alone and beside itself in another process', async () => {
+    using at = bench();
+    const { status, result } = await session(sanitizePlan('honest'), context(at));
+    expect(status).toBe('ok');
+    expect(result.incidents).toEqual([]);
+    expect(result.races?.map((r) => [r.load, r.problem, r.calls, r.wrong])).toEqual(
+      ['alone', 'short calls', 'long calls'].flatMap((load) =>
+        ['sanitize/1', 'sanitize/0'].map((id) => [load, id, 2, 0]),
+      ),
+    );
+  });
 });
 
 describe('verify with the real runner and judge', () => {

@@ -24,7 +24,8 @@ describe('repeated calls', () => {
   it('of the two largest sizes, alone and beside a process that is busy with short and with long calls', async () => {
     using at = scratch();
     fakes(at);
-    const { result } = await run(at);
+    const { status, result } = await run(at);
+    expect(status).toBe('ok');
     expect(sanitizeResultSchema.safeParse(result).error).toBeUndefined();
     expect(result.races).toEqual(
       ['alone', 'short calls', 'long calls'].flatMap((load) =>

@@ -40,6 +40,7 @@ export async function sanitize(plan: SanitizePlan, scope: Scope, out: SanitizeRe
  * guards or poison. A run that takes too long counts as neither clean nor faulty (errors = null).
  */
 async function runTools(plan: SanitizePlan, scope: Scope, out: SanitizeResult): Promise<void> {
+  if (plan.tools.length === 0) return;
   const { sanitizer } = scope.ctx.tools;
   if (!sanitizer)
     throw new EnvironmentFault(

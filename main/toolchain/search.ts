@@ -76,8 +76,19 @@ export async function loginShellFolders(machine: Machine): Promise<string[]> {
     return pathFolders(machine, line?.slice('PATH='.length));
   };
   if (machine.env !== process.env) return ask();
-  shellPath ??= ask();
-  return shellPath;
+  for (;;) {
+    const mine = shellPath === null;
+    // Whoever asked first may give up (a page that is left): that is no answer for the others, now or later.
+    shellPath ??= ask().catch((fault: unknown) => {
+      shellPath = null;
+      throw fault;
+    });
+    try {
+      return await shellPath;
+    } catch (fault) {
+      if (mine) throw fault;
+    }
+  }
 }
 
 /** Every file of that name in the folders, in order. */

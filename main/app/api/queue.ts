@@ -15,7 +15,11 @@ class Names {
     const names = findGpus(thisMachine()).then(
       ({ gpus }) => new Map(gpus.flatMap((gpu) => (gpu.uuid === null ? [] : [[gpu.uuid, gpu.name] as const]))),
     );
-    this.#known = { at: Date.now(), names };
+    const known = { at: Date.now(), names };
+    this.#known = known;
+    names.catch(() => {
+      if (this.#known === known) this.#known = null;
+    });
     return names;
   }
 }

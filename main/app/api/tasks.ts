@@ -107,8 +107,12 @@ class Tools {
     const known = this.#found;
     if (known?.key === key && Date.now() - known.at < toolsKeptMs) return known.tools;
     const tools = resolveTools({ require: 'nvcc', settings });
-    this.#found = { at: Date.now(), key, tools };
-    return tools;
+    const found = { at: Date.now(), key, tools };
+    this.#found = found;
+    const result = await tools;
+    // What is wrong may be mended the next moment: faults are looked for again.
+    if (!result.ok && this.#found === found) this.#found = null;
+    return result;
   }
 }
 

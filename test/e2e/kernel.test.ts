@@ -68,7 +68,7 @@ describe.skipIf(findBrowser() === null)('Kernel screen', { timeout: 240_000 }, (
     const sum = weights.reduce((total, text) => total + Number.parseFloat(text), 0);
     expect(Math.abs(sum - 100)).toBeLessThan(0.1);
     expect(await page.getByText('The baseline was never measured here.').count()).toBe(1);
-    expect(await page.getByRole('textbox', { name: 'signature' }).textContent()).toContain(
+    expect(await page.getByTitle('signature', { exact: true }).textContent()).toContain(
       'extern "C" void dot_product_optimized(',
     );
     // Without a toolkit or an architecture the reason stands in the command's place.
@@ -129,7 +129,7 @@ describe.skipIf(findBrowser() === null)('Kernel screen', { timeout: 240_000 }, (
   test('a version: verdict, source beside its parent’s, ways to profile, run and branch', async () => {
     await open(`#/kernel/${run}:r2.a0`);
     await page.getByText('2.400× [2.376, 2.424]').waitFor();
-    await page.getByRole('radio', { name: 'Against its parent' }).check({ force: true });
+    await page.getByRole('radio', { name: 'Against its parent', disabled: false }).check({ force: true });
     const merge = page.locator('.cm-mergeView');
     await merge.waitFor();
     expect(await merge.textContent()).toMatch(/round 1.*round 2/s);

@@ -21,14 +21,12 @@ export interface RunLine {
 /** Runs of the history, newest first. */
 export function listRuns(params: { limit?: number }, ctx: ServiceContext): Promise<RunLine[]> {
   return withStore(ctx, historyFolder(), async (store) => {
-    const runs = await store.runs(params.limit ?? 20);
+    const runs = await store.heads(params.limit ?? 20);
     const drivers = await store.drivers();
-    return runs.map((run) => {
-      const { id, kind, createdAt, score } = run;
-      const { task, dtype, provider, model } = run.config;
-      const status = run.status === 'running' && !drivers.has(id) ? 'interrupted' : run.status;
-      return { id, kind, status, task, dtype, provider, model, createdAt, score };
-    });
+    return runs.map(({ updatedAt: _, ...run }) => ({
+      ...run,
+      status: run.status === 'running' && !drivers.has(run.id) ? 'interrupted' : run.status,
+    }));
   });
 }
 

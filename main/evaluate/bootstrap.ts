@@ -29,6 +29,11 @@ export type Statistic = (centres: Centres, out: Float64Array) => void;
 export interface Centres {
   readonly relative: (problem: number, arm: number) => number;
   readonly absolute: (problem: number, arm: number) => number;
+  /** The same as a table, for statistics that are computed ten thousand times: arm `a` at problem `p`, relative, is `values[p * width + a]`. */
+  readonly values: Float64Array;
+  readonly width: number;
+  /** Columns of a problem: relative ones of the arms, then at this offset the absolute ones. */
+  readonly absoluteAt: number;
 }
 
 export interface Spread {
@@ -87,23 +92,27 @@ function prepare(cell: Cell, arms: number, bankSize: number, prng: Prng): Prepar
   return { centres, bank };
 }
 
-/** Standard normal numbers by the polar method. */
-function normals(prng: Prng): () => number {
-  let spare: number | null = null;
-  return () => {
-    if (spare !== null) {
-      const value = spare;
-      spare = null;
-      return value;
-    }
-    for (;;) {
-      const x = prng.u32() / 2147483648 - 1;
-      const y = prng.u32() / 2147483648 - 1;
-      const s = x * x + y * y;
-      if (s > 0 && s < 1) {
+/** Fills `out` with standard normal numbers by the polar method; an odd one is kept for the next time. */
+function normals(prng: Prng): (out: Float64Array) => void {
+  const spare = new Float64Array(1);
+  let kept = false;
+  return (out) => {
+    for (let i = 0; i < out.length; i++) {
+      if (kept) {
+        kept = false;
+        out[i] = spare[0] as number;
+        continue;
+      }
+      for (;;) {
+        const x = prng.u32() / 2147483648 - 1;
+        const y = prng.u32() / 2147483648 - 1;
+        const s = x * x + y * y;
+        if (!(s > 0 && s < 1)) continue;
         const f = Math.sqrt((-2 * Math.log(s)) / s);
-        spare = y * f;
-        return x * f;
+        spare[0] = y * f;
+        kept = true;
+        out[i] = x * f;
+        break;
       }
     }
   };
@@ -132,6 +141,9 @@ export function bootstrap(
   const view: Centres = {
     relative: (problem, arm) => drawn[problem * width + arm] as number,
     absolute: (problem, arm) => drawn[problem * width + arms + arm] as number,
+    values: drawn,
+    width,
+    absoluteAt: arms,
   };
   const point = new Float64Array(length);
   statistic(view, point);
@@ -141,7 +153,7 @@ export function bootstrap(
   const value = new Float64Array(length);
   const squares = new Float64Array(length);
   for (let r = 0; r < resamples; r++) {
-    for (let p = 0; p < slots.count; p++) multipliers[p] = normal();
+    normal(multipliers);
     for (let i = 0; i < prepared.length; i++)
       drawProblem(
         prepared[i] as Prepared[],
@@ -199,7 +211,9 @@ function drawProblem(
   for (let p = 0; p < list.length; p++) {
     const { centres, bank } = list[p] as Prepared;
     const g = multipliers[slots[p] as number] as number;
-    const row = (prng.u32() % (bank.length / width)) * width;
+    // Whole numbers throughout: a remainder of floating-point numbers takes longer than all the rest here.
+    const rows = (bank.length / width) >>> 0;
+    const row = ((prng.u32() >>> 0) % rows) * width;
     for (let c = 0; c < width; c++)
       drawn[at + c] = (drawn[at + c] as number) + g * (centres[c] as number) + (bank[row + c] as number);
   }

@@ -60,12 +60,14 @@ interface Roles {
   readonly c: number | null;
 }
 
-/** log S_i of an arm: origin's centre over the arm's, from block-wise relative centres; 0 for origin itself. */
-const logSpeedup = (c: Centres, i: number, roles: Roles, arm: number | null): number =>
-  arm === null ? 0 : c.relative(i, roles.o) - c.relative(i, arm);
-
-/** Fills all statistics from one set of centres: R over sizes, P, geometric mean, times and ratios of each size. */
+/**
+ * Fills all statistics from one set of centres: R over sizes, P, geometric mean, times and ratios of each size. log S_i of an arm is
+ * origin's centre over the arm's, from block-wise relative centres; 0 for origin itself.
+ */
 function statistics(weights: readonly number[], roles: Roles, at: Positions, c: Centres, out: Float64Array): void {
+  const { values, width, absoluteAt } = c;
+  const b = roles.b ?? roles.o;
+  const k = roles.c ?? roles.o;
   let candidate = 0;
   let best = 0;
   let total = 0;
@@ -73,15 +75,17 @@ function statistics(weights: readonly number[], roles: Roles, at: Positions, c: 
   const n = weights.length;
   for (let i = 0; i < n; i++) {
     const w = weights[i] as number;
-    const sC = logSpeedup(c, i, roles, roles.c);
-    const sB = logSpeedup(c, i, roles, roles.b);
+    const row = i * width;
+    const origin = values[row + roles.o] as number;
+    const sC = origin - (values[row + k] as number);
+    const sB = origin - (values[row + b] as number);
     candidate += w * Math.exp(sC);
     best += w * Math.exp(sB);
     total += w;
     logs += sC;
-    out[at.origin + i] = c.absolute(i, roles.o);
-    out[at.best + i] = c.absolute(i, roles.b ?? roles.o);
-    out[at.candidate + i] = c.absolute(i, roles.c ?? roles.o);
+    out[at.origin + i] = values[row + absoluteAt + roles.o] as number;
+    out[at.best + i] = values[row + absoluteAt + b] as number;
+    out[at.candidate + i] = values[row + absoluteAt + k] as number;
     out[at.speedup + i] = sC;
     out[at.versusBest + i] = sC - sB;
   }

@@ -14,10 +14,12 @@ import {
   deleteRun,
   type Environment,
   findRun,
+  listHeads,
   listRuns,
   type NewRun,
   type OpenStep,
   openStep,
+  type RunHead,
   type RunRecord,
   readEvents,
   type StoredEvent,
@@ -34,7 +36,8 @@ export { parseRecording, readRecording, recordingText } from './recording.ts';
 export type { ReplyRow } from './replies.ts';
 export type { ResumeReport } from './resume.ts';
 export { RunLogStore } from './runLog.ts';
-export type { Environment, NewRun, OpenStep, RunKind, RunRecord, StoredEvent } from './runs.ts';
+export type { Environment, NewRun, OpenStep, RunHead, RunKind, RunRecord, StoredEvent } from './runs.ts';
+export { headOf } from './runs.ts';
 export type { Subscription } from './subscribe.ts';
 export { partsOfVersion, type VersionEdit, versionId } from './versions.ts';
 
@@ -113,6 +116,11 @@ export class Store {
   #driven(lease: Lease): DrivenRun {
     const log = new RunLogStore({ db: this.#db, content: this.#content, lease, bus: this.#bus });
     return { id: lease.run, log, release: () => lease.release() };
+  }
+
+  /** For lists: newest first, without configuration. */
+  heads(limit: number): Promise<RunHead[]> {
+    return listHeads(this.#db, limit);
   }
 
   runs(limit?: number): Promise<RunRecord[]> {

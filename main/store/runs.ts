@@ -119,6 +119,60 @@ export async function listRuns(db: Database, limit = 100): Promise<RunRecord[]> 
   return (await db.all('SELECT * FROM runs ORDER BY created_at DESC, id DESC LIMIT ?', [limit])).map(toRecord);
 }
 
+/** What a list shows of a run. */
+export interface RunHead extends Pick<RunRecord, 'id' | 'kind' | 'status' | 'createdAt' | 'updatedAt' | 'score'> {
+  readonly task: string;
+  readonly dtype: RunConfig['dtype'];
+  readonly provider: string;
+  readonly model: string;
+}
+
+export const headOf = ({ id, kind, status, createdAt, updatedAt, score, config }: RunRecord): RunHead => {
+  const { task, dtype, provider, model } = config;
+  return { id, kind, status, createdAt, updatedAt, score, task, dtype, provider, model };
+};
+
+type HeadCells = [
+  string,
+  RunKind,
+  RunStatus,
+  string,
+  string,
+  string | null,
+  string,
+  RunConfig['dtype'],
+  string,
+  string,
+];
+
+/**
+ * Heads of runs, newest first, as one JSON text: for thousands of them many times faster than rows with their configuration, which was
+ * checked when it was written.
+ */
+export async function listHeads(db: Database, limit: number): Promise<RunHead[]> {
+  const found = await db.get<{ rows: string }>(
+    `SELECT json_group_array(json_array(id, kind, status, created_at, updated_at, score, task, dtype, provider, model)) AS rows FROM
+       (SELECT id, kind, status, created_at, updated_at, iif(score IS NULL, NULL, printf('%!.17g', score)) AS score, task, dtype,
+          json_extract(config, '$.provider') AS provider, json_extract(config, '$.model') AS model
+        FROM runs ORDER BY created_at DESC, id DESC LIMIT ?)`,
+    [limit],
+  );
+  return (JSON.parse(found?.rows ?? '[]') as HeadCells[]).map(
+    ([id, kind, status, createdAt, updatedAt, score, task, dtype, provider, model]) => ({
+      id,
+      kind,
+      status,
+      createdAt,
+      updatedAt,
+      score: score === null ? null : Number(score),
+      task,
+      dtype,
+      provider,
+      model,
+    }),
+  );
+}
+
 /** Finds a run by its id, a unique beginning or end of it, or "last". Throws store.not-found. */
 export async function findRun(db: Database, name: string): Promise<RunRecord> {
   if (name === 'last') {

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { agentNames, type RunRow, type RunSnapshot } from '../../contract/index.ts';
 import { stateOf } from '../../optimizer/index.ts';
-import type { RunRecord, Store } from '../../store/index.ts';
+import { headOf, type RunHead, type Store } from '../../store/index.ts';
 import { withStart } from '../report.ts';
 import type { ApiContext, Handlers } from './context.ts';
 
 type Drivers = Awaited<ReturnType<Store['drivers']>>;
 
 /** A run as lists show it. One that says "running" while nobody drives it was interrupted. */
-export function runRow(run: RunRecord, drivers: Drivers): RunRow {
+export function runRow(run: RunHead, drivers: Drivers): RunRow {
   const driver = drivers.get(run.id);
-  const { task, dtype, provider, model } = run.config;
+  const { task, dtype, provider, model } = run;
   return {
     id: run.id,
     kind: run.kind,
@@ -31,7 +31,7 @@ async function snapshot(store: Store, name: string): Promise<RunSnapshot> {
   const drivers = await store.drivers();
   const events = await store.events(run.id);
   return {
-    row: runRow(run, drivers),
+    row: runRow(headOf(run), drivers),
     seq: events.at(-1)?.seq ?? 0,
     state: stateOf(withStart(run, events)),
     times: events.map((e) => [e.seq, e.at] as const),
@@ -43,7 +43,7 @@ type Methods = 'runs.list' | 'runs.get' | 'runs.steps' | 'runs.step' | 'runs.pro
 export const runMethods = (api: ApiContext): Handlers<Methods> => ({
   'runs.list': async ({ limit = 1000 }) => {
     const store = await api.store();
-    const runs = await store.runs(limit);
+    const runs = await store.heads(limit);
     const drivers = await store.drivers();
     return runs.map((run) => runRow(run, drivers));
   },

@@ -93,6 +93,9 @@ describe.skipIf(findBrowser() === null)('Kernel screen', { timeout: 240_000 }, (
     await result.getByText('Waits for a bundle.').waitFor();
     await bringResult(result.getByRole('link', { name: /^Run / }));
     await page.goBack();
+    await result.getByText(/Speed-up over the origin/).waitFor();
+    expect(await result.textContent()).toMatch(/accepted.*2\.\d+×/s);
+    expect(await result.getByRole('row', { name: /n=|N=/ }).count()).toBeGreaterThan(0);
   });
 
   /** The laboratory measures the bundle that the run waits for; the run goes on to its verdict. */

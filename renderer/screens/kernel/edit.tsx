@@ -3,6 +3,7 @@ import { type ProfileMode, profileModes } from '../../../main/contract/profile.t
 import type { AppError } from '../../../main/contract/result.ts';
 import { type Dtype, type SizeSet, sizeSets } from '../../../main/contract/task.ts';
 import { useApi } from '../../api/client.ts';
+import { setQuery } from '../../app/navigation.ts';
 import { remember, remembered } from '../../state/shell.ts';
 import { Code, CodeDiff } from '../../ui/code.tsx';
 import { Button, Segmented, SelectField, TextField } from '../../ui/controls.tsx';
@@ -21,6 +22,8 @@ interface Props {
   readonly parentSource: string;
   readonly parentArgs: readonly string[];
   readonly signature: string | null;
+  /** The evaluation that is shown; in the address, so that it is there again after a look at its run. */
+  readonly run: string | null;
   readonly onClose: () => void;
 }
 
@@ -28,7 +31,7 @@ type Executor = 'local' | 'bundle';
 
 /** A copy in the editor, evaluated as "mine". The text stays in this browser until it is discarded. */
 export function Edit(props: Props) {
-  const { task, dtype, parent, parentName, parentSource, parentArgs, signature, onClose } = props;
+  const { task, dtype, parent, parentName, parentSource, parentArgs, signature, run, onClose } = props;
   const api = useApi();
   const key = `draft.${parent ?? `${task}.${dtype}`}`;
   const [text, setText] = useState(() => remembered(key) || parentSource);
@@ -38,7 +41,6 @@ export function Edit(props: Props) {
   const [profile, setProfile] = useState<ProfileMode>('filtered');
   const [executor, setExecutor] = useState<Executor>('local');
   const [view, setView] = useState<'edit' | 'diff'>('edit');
-  const [run, setRun] = useState<string | null>(null);
   const [error, setError] = useState<AppError | null>(null);
   const [busy, setBusy] = useState(false);
   useEffect(() => {
@@ -63,7 +65,7 @@ export function Edit(props: Props) {
       ...(parent === null ? {} : { parent }),
     });
     setBusy(false);
-    if (started.ok) setRun(started.value.run);
+    if (started.ok) setQuery({ evaluation: started.value.run });
     else setError(started.error);
   };
   return (

@@ -40,7 +40,8 @@ export function TaskView({ task, dtype, query }: Props) {
         parentSource={data.originSource}
         parentArgs={[]}
         signature={data.signature}
-        onClose={() => setQuery({ edit: undefined })}
+        run={query.evaluation ?? null}
+        onClose={() => setQuery({ edit: undefined, evaluation: undefined })}
       />
     );
   return <Shown detail={data} sizeSet={sizeSet} />;

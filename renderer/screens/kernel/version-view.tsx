@@ -37,7 +37,8 @@ export function VersionView({ version, query }: Props) {
         parentSource={data.source}
         parentArgs={data.compileArgs}
         signature={task.data?.signature ?? null}
-        onClose={() => setQuery({ edit: undefined })}
+        run={query.evaluation ?? null}
+        onClose={() => setQuery({ edit: undefined, evaluation: undefined })}
       />
     );
   return <Shown detail={data} task={task.data} />;

@@ -18,7 +18,7 @@ import {
   candidateName,
   flopsOf,
   type LoadedTask,
-  listTasks,
+  loadTask,
   problemsOf,
   shippedTasks,
   signature,
@@ -42,12 +42,25 @@ const entry = (task: LoadedTask, dtype: Dtype): TaskEntry => ({
 });
 
 /** Every task with each data type it has; one that cannot be loaded is one line with its fault. */
-function entries(root: string): TaskEntry[] {
-  return listTasks(root).flatMap(({ id, loaded }): TaskEntry[] =>
-    loaded.ok
-      ? loaded.value.task.dtypes.map((dtype) => entry(loaded.value, dtype))
-      : [{ id, dtype: 'fp32', title: null, category: null, sizes: null, library: false, fault: loaded.error.message }],
-  );
+async function entries(root: string): Promise<TaskEntry[]> {
+  const out: TaskEntry[] = [];
+  for (const id of taskIds(root)) {
+    const loaded = loadTask(root, id);
+    if (loaded.ok) out.push(...loaded.value.task.dtypes.map((dtype) => entry(loaded.value, dtype)));
+    else
+      out.push({
+        id,
+        dtype: 'fp32',
+        title: null,
+        category: null,
+        sizes: null,
+        library: false,
+        fault: loaded.error.message,
+      });
+    // All of them take a second on a slow machine: other calls and events go on between.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return out;
 }
 
 /** Changes whenever a file of a task does. */
@@ -65,16 +78,21 @@ function stampOf(root: string): string {
 /** Checking fifty tasks takes a second: it is done once for files that stay the same. */
 class TaskList {
   readonly #root: string;
-  #known: { stamp: string; list: TaskEntry[] } | null = null;
+  #known: { stamp: string; list: Promise<TaskEntry[]> } | null = null;
 
   constructor(root: string) {
     this.#root = root;
   }
 
-  get(): TaskEntry[] {
+  get(): Promise<TaskEntry[]> {
     const stamp = stampOf(this.#root);
-    if (this.#known?.stamp !== stamp) this.#known = { stamp, list: entries(this.#root) };
-    return this.#known.list;
+    if (this.#known?.stamp === stamp) return this.#known.list;
+    const known = { stamp, list: entries(this.#root) };
+    this.#known = known;
+    known.list.catch(() => {
+      if (this.#known === known) this.#known = null;
+    });
+    return known.list;
   }
 }
 

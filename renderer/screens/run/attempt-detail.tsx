@@ -23,7 +23,8 @@ const tabs = ['verdict', 'source', 'messages', 'build'] as const;
 /** One attempt: verdict with figures, source, what agents were asked and said, what compilers and tools printed. */
 export function AttemptDetail({ run, view, round, attempt, tab }: Props) {
   const at = `r${round.round}.a${attempt.attempt}`;
-  const shown = tabs.find((t) => t === tab) ?? 'verdict';
+  // Under way there is no verdict yet: what agents write is shown until there is one.
+  const shown = tabs.find((t) => t === tab) ?? (attempt.outcome === null ? 'messages' : 'verdict');
   const version = `${run}:${at}`;
   const diagnostics = attempt.evaluation?.build?.diagnostics ?? '';
   return (
@@ -68,11 +69,8 @@ export function AttemptDetail({ run, view, round, attempt, tab }: Props) {
         <Messages
           run={run}
           view={view}
-          positions={[
-            ...(attempt.attempt === 0 ? [`r${round.round}.planner`] : [`${at}.debug`]),
-            `${at}.coder`,
-            `${at}.compiler`,
-          ]}
+          // The Planner's scheme is the round's.
+          positions={[...(attempt.attempt === 0 ? [] : [`${at}.debug`]), `${at}.coder`, `${at}.compiler`]}
         />
       )}
       {shown === 'build' && (

@@ -25,7 +25,7 @@ function plannerPositions(steps: readonly StepLine[], round: number): string[] {
 }
 
 export function RoundDetail({ run, view, steps, round, tab }: Props) {
-  const shown = tab === 'messages' ? 'messages' : 'scheme';
+  const shown = tab ?? (round.scheme === '' && !round.ended ? 'messages' : 'scheme');
   return (
     <Tabs
       label={`Round ${round.round}`}

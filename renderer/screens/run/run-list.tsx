@@ -22,7 +22,7 @@ const columns: readonly Column<RunRow>[] = [
   {
     id: 'run',
     title: 'Run',
-    width: 'minmax(120px, 1fr)',
+    width: 'minmax(90px, 1fr)',
     sort: (r) => `${r.task} ${r.dtype}`,
     hint: (r) =>
       `${r.task} ${r.dtype}, ${kinds[r.kind] ?? r.kind}, ${statusLook(r.status).label}\n${r.id}\n${stamp(r.createdAt)}`,
@@ -49,7 +49,7 @@ const columns: readonly Column<RunRow>[] = [
   {
     id: 'score',
     title: 'Best',
-    width: '76px',
+    width: '72px',
     align: 'right',
     meaning: 'Weighted speed-up of the best version over the original',
     sort: (r) => r.score,

@@ -150,7 +150,7 @@ async function lastError(folder: string): Promise<string | null> {
 
 /** A finished process. */
 function finished(argv: readonly string[], kill?: (out: string) => boolean) {
-  const child = spawn(argv[0] as string, argv.slice(1), { env: { PATH: process.env.PATH } });
+  const child = spawn(argv[0] as string, argv.slice(1), { env: { ...process.env } });
   let out = '';
   let err = '';
   child.stdout.on('data', (d: Buffer) => {
@@ -200,7 +200,7 @@ cp -r '${folder}' '${work}/kept'`;
     const [run] = await store.runs(1);
     const ends = run ? (await store.events(run.id)).filter((e) => e.type === 'run-ended') : [];
     await store.close();
-    const why = ends.flatMap((e) => (e.type === 'run-ended' && e.error ? [e.error.code] : []));
+    const why = ends.flatMap((e): string[] => (e.type === 'run-ended' && e.error ? [e.error.code] : []));
     // The first drive met the full disk: it said so, in its history or (where even that did not fit) as its last word.
     expect(said.out).toContain('first');
     expect(why.concat(readErr()).join(' ')).toMatch(/env\.disk-full|disk .*is full|ENOSPC/);

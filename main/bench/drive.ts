@@ -91,7 +91,10 @@ class Drive {
       const planned = await this.planner.plan(cell);
       const found = await this.o.folder.result(cell);
       // A result of another job (the task's files have changed since) says nothing about this one.
-      if (found?.result && found.jobHash === jobHash(planned.bundle.job)) this.done++;
+      const same = found?.result && found.jobHash === jobHash(planned.bundle.job);
+      // What the machine spoilt (a busy GPU, void samples) is measured again where it can be.
+      const spoilt = found?.evaluation?.outcome === 'environment' && this.o.executor !== null;
+      if (same && !spoilt) this.done++;
       else open.push(planned);
     }
     if (open.length === 0) return;

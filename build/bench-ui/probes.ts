@@ -28,7 +28,7 @@ export function untilShown(page: Page, act: string, shown: string, limitMs = 20_
 }
 
 /** Scrolls an element through, a step a frame; gives back the longest time between two frames, ms. */
-export function longestFrame(page: Page, selector: string, frames = 150, step = 170): Promise<number> {
+export function longestFrame(page: Page, selector: string, frames = 90, step = 120): Promise<number> {
   return page.evaluate(
     ([css, count, by]) =>
       new Promise<number>((resolve, reject) => {

@@ -4,6 +4,12 @@ import { hrefOf, parseRoute } from '../../renderer/app/routes.ts';
 import { axisOf } from '../../renderer/ui/scale.ts';
 import { sortRows } from '../../renderer/ui/sort.ts';
 
+/** Processor time since `begun`, ms: how busy the machine is does not count. */
+const cpuMs = (begun: NodeJS.CpuUsage): number => {
+  const { user, system } = process.cpuUsage(begun);
+  return (user + system) / 1000;
+};
+
 test('addresses are parsed as they are written', () => {
   const href = hrefOf('profile', ['261129-1808-pncy:r3.a0'], { tab: 'metrics', q: 'L2 hit', none: undefined });
   expect(parseRoute(href)).toEqual({
@@ -38,11 +44,11 @@ test('sorting is stable and leaves missing values at the end both ways', () => {
   expect(sortRows(['r10', 'r9', 'r1'], (x) => x, false)).toEqual(['r1', 'r9', 'r10']);
 });
 
-test('10,000 rows are sorted within 100 ms', () => {
+test('10,000 rows are sorted within 100 ms of processor', () => {
   const rows = Array.from({ length: 10_000 }, (_, i) => ({ v: (i * 7919) % 10_007, t: `task_${i % 50}` }));
-  const begun = performance.now();
+  const begun = process.cpuUsage();
   sortRows(rows, (r) => r.v, true);
-  expect(performance.now() - begun).toBeLessThan(100);
+  expect(cpuMs(begun)).toBeLessThan(100);
 });
 
 test('axes hold all values, ticks are round; wide positive ranges are logarithmic', () => {

@@ -49,6 +49,12 @@ const step = (position: string, more: Partial<StepLine> = {}): StepLine => ({
   ...more,
 });
 
+/** Processor time since `begun`, ms: how busy the machine is does not count. */
+const cpuMs = (begun: NodeJS.CpuUsage): number => {
+  const { user, system } = process.cpuUsage(begun);
+  return (user + system) / 1000;
+};
+
 test('a view folds events exactly as the engine does, whatever the batches', () => {
   const whole = takeAll(emptyView('r'), news);
   let single = emptyView('r');
@@ -70,15 +76,15 @@ test('tokens stream until their reply is stored, and never grow without bound', 
   expect(takeNews(view, { kind: 'settled', error: null }).streaming).toEqual({});
 });
 
-test('200 events and 2,000 tokens are taken within a frame', () => {
+test('200 events and 2,000 tokens are taken within 50 ms of processor', () => {
   const burst = Array.from({ length: 2000 }, () => token('some text '));
   const notices = Array.from({ length: 200 }, (_, i) => ({
     kind: 'event' as const,
     event: { type: 'notice', position: 'r1', message: `n${i}`, seq: i + 1, at: '' } as StoredRunEvent,
   }));
-  const begun = performance.now();
+  const begun = process.cpuUsage();
   const view = takeAll(emptyView('r'), [...burst, ...notices]);
-  expect(performance.now() - begun).toBeLessThan(50);
+  expect(cpuMs(begun)).toBeLessThan(50);
   expect(view.state.notices.length).toBe(200);
 });
 

@@ -1,5 +1,5 @@
 import { memo } from 'react';
-import { heatStep } from '../charts/scale.ts';
+import { HEAT_STEPS, heatStep } from '../charts/scale.ts';
 import { cudaSpans, sassSpans } from './highlight.ts';
 import { type CodeRow, cellValue, type Side } from './model.ts';
 
@@ -51,7 +51,7 @@ export const CodeLine = memo(function CodeLine({ row, id, position, top, look, s
           {row.label}
         </span>
         <span role="gridcell" className={`code-share ${heat(row.samples, look.most, look)}`}>
-          {row.measured ? figure(row.samples, look) : ''}
+          {row.measured ? figure(row.samples, look.most, look) : ''}
         </span>
         <span role="gridcell" className="code-text" title={row.text.length > 60 ? row.text.trim() : undefined}>
           {spans.map(({ text, kind }, i) =>
@@ -70,7 +70,7 @@ export const CodeLine = memo(function CodeLine({ row, id, position, top, look, s
         const value = cellValue(row, column);
         return (
           <span key={column} role="gridcell" className={`code-cell ${heat(value, look.mostStall, look)}`}>
-            {row.measured ? figure(value, look) : ''}
+            {row.measured ? figure(value, look.mostStall, look) : ''}
           </span>
         );
       })}
@@ -78,18 +78,23 @@ export const CodeLine = memo(function CodeLine({ row, id, position, top, look, s
   );
 });
 
-/** Shares that round to nothing keep their figure and get no colour. */
+/** Shares that round to nothing beside much hotter ones keep their figure and get no colour. */
 const FAINT = 0.0005;
 const heat = (value: number | null, most: number, { total }: LineLook): string => {
-  const step = value !== null && value < FAINT * total ? 0 : heatStep(value, most);
+  const faint = value !== null && value < FAINT * total && value <= most / HEAT_STEPS;
+  const step = faint ? 0 : heatStep(value, most);
   return step === 0 ? '' : `h${step}`;
 };
 
+/** Decimals of a column, so that its hottest cell has two digits that matter. */
+const decimalsOf = (share: number): number => (share >= 0.05 ? 1 : share >= 0.005 ? 2 : 3);
+
 /** Nothing is left blank; missing is a dash. */
-function figure(value: number | null, { shown, total }: LineLook): string {
+function figure(value: number | null, most: number, { shown, total }: LineLook): string {
   if (value === null) return '–';
   if (value === 0) return '';
   if (shown === 'samples') return value.toLocaleString('en-US');
-  const pct = (100 * value) / total;
-  return pct < 0.05 ? '<0.1' : pct.toFixed(1);
+  const places = decimalsOf(most / total);
+  const text = ((100 * value) / total).toFixed(places);
+  return Number(text) === 0 ? `<${(10 ** -places).toFixed(places)}` : text;
 }

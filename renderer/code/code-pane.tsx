@@ -47,7 +47,7 @@ interface Props {
 const LABEL = 46;
 const SHARE = 50;
 const CELL = 46;
-const HEADER = 118;
+const HEADER = 132;
 /** Rows drawn beyond either end of what is seen. */
 const OVERSCAN = 6;
 

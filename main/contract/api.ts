@@ -94,6 +94,8 @@ export const apiParams = {
   'tasks.list': z.strictObject({}),
   'tasks.get': z.strictObject({ task: name, dtype: dtypeSchema, sizeSet: z.enum(sizeSets).optional() }),
   'recordings.list': z.strictObject({}),
+  /** Keeps a recording that the user brought; nothing in it is run. `name`: its file's name. */
+  'recordings.add': z.strictObject({ name: z.string().max(255), text: z.string().max(64 * 1024 * 1024) }),
   'runs.list': z.strictObject({ limit: z.number().int().min(1).max(100_000).optional() }),
   'runs.get': z.strictObject({ run: runId }),
   'runs.start': startRunSchema,
@@ -373,6 +375,7 @@ export interface ApiResults {
   'tasks.list': readonly TaskEntry[];
   'tasks.get': TaskDetail;
   'recordings.list': readonly RecordingLine[];
+  'recordings.add': RecordingLine;
   'runs.list': readonly RunRow[];
   'runs.get': RunSnapshot;
   'runs.start': { readonly run: string };

@@ -1,14 +1,13 @@
-import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import cookies from '@fastify/cookie';
 import files from '@fastify/static';
 import websocket from '@fastify/websocket';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { contained, contentPolicy, withNonce } from '../base/page-files.ts';
 import { type ExportFile, type Result, versionIdSchema } from '../contract/index.ts';
 import type { Host } from '../host/index.ts';
 import { Access } from './access.ts';
-import { contained } from './files.ts';
 import { refusal } from './guard.ts';
 import { pages } from './page.ts';
 import { type SocketStats, serveSocket, socketLimits } from './socket.ts';
@@ -27,27 +26,9 @@ export interface Web {
   readonly stats: SocketStats;
 }
 
-/** Stands in index.html where style elements made by scripts need the page's nonce. */
-const nonceMark = '__CSP_NONCE__';
-
-function policy(nonce: string | null): string {
-  const style = nonce === null ? "'self'" : `'self' 'nonce-${nonce}'`;
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
-    `style-src ${style}`,
-    "font-src 'self'",
-    "img-src 'self'",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
-}
-
 function secure(reply: FastifyReply, nonce: string | null = null): void {
   reply.headers({
-    'content-security-policy': policy(nonce),
+    'content-security-policy': contentPolicy(nonce, true),
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cross-origin-opener-policy': 'same-origin',
@@ -145,10 +126,9 @@ async function serveFile(options: WebOptions, request: FastifyRequest, reply: Fa
     return reply.code(404).type('text/plain; charset=utf-8').send('There is no such page.\n');
   }
   if (name === 'index.html') {
-    const text = await readFile(join(options.renderer, name), 'utf8');
-    const nonce = text.includes(nonceMark) ? randomBytes(16).toString('base64') : null;
+    const { text, nonce } = withNonce(await readFile(join(options.renderer, name), 'utf8'));
     secure(reply, nonce);
-    return html(reply, 200, nonce === null ? text : text.replaceAll(nonceMark, nonce));
+    return html(reply, 200, text);
   }
   if (name.startsWith('assets/')) reply.header('cache-control', 'private, max-age=31536000, immutable');
   return reply.sendFile(name);

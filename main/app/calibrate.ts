@@ -9,6 +9,7 @@ import {
   type Calibration,
   type Dtype,
   err,
+  type Machine,
   unwrap,
 } from '../contract/index.ts';
 import { calibrate, type TaskProfile } from '../profile/calibrate.ts';
@@ -75,12 +76,17 @@ async function fromBench(
   const cells = cellsFor(bench, params.dtype);
   const found: { cell: BenchCell; result: BenchResult | null }[] = [];
   for (const cell of cells) found.push({ cell, result: await folder.result(cell) });
-  const about = gpuOf(found.flatMap(({ result }) => result ?? []));
+  const { uuids, ...about } = gpusOf(found.flatMap(({ result }) => result ?? []));
   const tasks = found.map(({ cell, result }): TaskProfile => ({ task: cell.task, profile: profileOf(result) }));
   const random = new Prng(`calibrate:${about.gpu.uuid}:${bench.rootSeed}`);
-  const calibration = unwrap(calibrate(tasks, { ...about, dtype: params.dtype }, () => random.next()));
+  const made = unwrap(calibrate(tasks, { ...about, dtype: params.dtype }, () => random.next()));
+  const calibration: Calibration = uuids.length > 1 ? { ...made, pooled: uuids } : made;
   const html = calibrationHtml(calibration);
-  const files = await keepCalibration(calibration, html);
+  const files: string[] = [];
+  for (const uuid of uuids) {
+    const own = { ...calibration, gpu: { ...calibration.gpu, uuid } };
+    files.push(...(await keepCalibration(own, calibrationHtml(own))));
+  }
   if (params.html !== undefined) await writeOutput(params.html, html);
   return { calibration, files: params.html === undefined ? files : [...files, params.html] };
 }
@@ -106,11 +112,19 @@ const profileOf = (result: BenchResult | null): TaskProfile['profile'] =>
     filtered: [],
   };
 
-/** The one GPU of the profiles, with its driver. Profiles of several are no calibration of any. */
-function gpuOf(results: readonly BenchResult[]): Pick<Calibration, 'gpu' | 'driver' | 'date'> {
+/**
+ * The GPU of the profiles, with its driver; `uuids`: all that took part. The throughputs are percentages of a model's own peaks, so
+ * profiles of several whole GPUs of one model under one driver count together, and the thresholds are kept for each of them. Profiles of
+ * several models, drivers or MIG instances are no calibration of any.
+ */
+function gpusOf(
+  results: readonly BenchResult[],
+): Pick<Calibration, 'gpu' | 'driver' | 'date'> & { readonly uuids: readonly string[] } {
   const machines = results.flatMap(({ result }) => (result ? [result.machine] : []));
-  const keys = new Set(machines.map(({ gpu, driver }) => `${gpu?.uuid} ${driver}`));
-  const first = machines[0];
+  const keyOf = ({ gpu, driver }: Machine): string =>
+    `${gpu?.name}${gpu?.uuid.startsWith('MIG-') ? ` ${gpu.uuid}` : ''}, compute capability ${gpu?.cc}, driver ${driver}`;
+  const keys = new Set(machines.map(keyOf));
+  const first = [...machines].sort((a, b) => ((a.gpu?.uuid ?? '') < (b.gpu?.uuid ?? '') ? -1 : 1))[0];
   if (first?.gpu === null || first?.gpu === undefined || first.driver === null)
     throw new AppFailure(
       err('env.gpu-missing', 'No profile of a GPU is there to calibrate from.', {
@@ -119,14 +133,15 @@ function gpuOf(results: readonly BenchResult[]): Pick<Calibration, 'gpu' | 'driv
     );
   if (keys.size > 1)
     throw new AppFailure(
-      err('usage', `The profiles are of several GPUs or drivers: ${[...keys].join('; ')}.`, {
-        remedy: 'Run the profile pass on one GPU.',
+      err('usage', `The profiles are of several kinds of GPU or drivers: ${[...keys].join('; ')}.`, {
+        remedy: 'Run the profile pass on one GPU, or on several of one model under one driver.',
       }).error,
     );
+  const uuids = [...new Set(machines.flatMap(({ gpu }) => gpu?.uuid ?? []))].sort();
   const date =
     results
       .map((r) => r.finishedAt)
       .sort()
       .at(-1) ?? new Date().toISOString();
-  return { gpu: first.gpu, driver: first.driver, date };
+  return { gpu: first.gpu, driver: first.driver, date, uuids };
 }

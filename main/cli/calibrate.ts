@@ -44,7 +44,7 @@ function calibrationLines({ calibration, bench, files }: CalibrateAnswer): strin
       `Calibration waits: ${bench?.done ?? 0} of ${bench?.cells ?? 0} tasks are profiled.`,
       ...(bench?.how ? [bench.how.replace(/cudamaster bench resume/g, 'cudamaster calibrate --resume')] : []),
     ];
-  const { gpu, driver, tasks, proposals, verdicts } = calibration;
+  const { gpu, pooled, driver, tasks, proposals, verdicts } = calibration;
   const rows = throughputs.map((key) => {
     const { label, n, cut, used, adopted } = proposals[key];
     const interval = cut.available && cut.interval.available ? cut.interval : null;
@@ -63,7 +63,7 @@ function calibrationLines({ calibration, bench, files }: CalibrateAnswer): strin
     String(verdicts.after[name]),
   ]);
   return [
-    `${gpu.name} (${gpu.uuid}), driver ${driver}: ${tasks} tasks`,
+    `${gpu.name} (${pooled ? `${pooled.length} of this model: ${pooled.join(', ')}` : gpu.uuid}), driver ${driver}: ${tasks} tasks`,
     ...table([['throughput', 'values', "Otsu's cut", 'η', '95 % interval', 'in force'], ...rows], [1, 2, 3]),
     ...throughputs.map((key) => `  ${proposals[key].label}: ${proposals[key].why}`),
     '',

@@ -85,6 +85,8 @@ export type VerdictShift = z.infer<typeof verdictShiftSchema>;
 export const calibrationSchema = z
   .object({
     gpu: z.object({ name: z.string(), uuid: z.string(), cc: z.string() }),
+    /** UUIDs of all GPUs whose profiles went in, where there are several: of one model, under one driver. */
+    pooled: z.array(z.string()).readonly().optional(),
     driver: z.string(),
     ncuVersions: z.array(z.string()),
     /** ISO 8601, UTC. */

@@ -17,7 +17,7 @@ export function calibrationHtml(calibration: Calibration): string {
   return htmlPage(name, [
     `<h1>${escapeXml(name)}</h1>`,
     paragraph(
-      `${gpu.uuid}, compute capability ${gpu.cc}, driver ${driver}, ncu ${ncuVersions.join(', ') || 'unknown'}; ${calibration.tasks} tasks in ${dtype} at their large size; ${date}.`,
+      `${gpu.uuid}${calibration.pooled ? ` (profiles of ${calibration.pooled.length} GPUs of this model)` : ''}, compute capability ${gpu.cc}, driver ${driver}, ncu ${ncuVersions.join(', ') || 'unknown'}; ${calibration.tasks} tasks in ${dtype} at their large size; ${date}.`,
     ),
     htmlTable(
       'Thresholds in % of peak',

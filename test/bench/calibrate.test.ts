@@ -123,4 +123,36 @@ describe('cudamaster calibrate', () => {
     expect(found.value.bench?.missing).toHaveLength(tasks.length);
     expect(found.value.bench?.how).toContain(join(home, 'away/bundles/profile'));
   }, 60_000);
+
+  it('takes profiles of several GPUs of one model together and keeps the thresholds for each; several drivers are refused', async () => {
+    const uuids = ['GPU-pool-b', 'GPU-pool-a'];
+    const pooled: Executor = {
+      name: 'local',
+      execute: async (bundle, { position }) => {
+        const task = position.split('.')[1] ?? '';
+        const result = benchResult(bundle, pageWith(throughputsOf(task)));
+        const uuid = uuids[tasks.indexOf(task) % 2] as string;
+        return {
+          kind: 'done',
+          result: { ...result, machine: { ...result.machine, gpu: { name: 'NVIDIA Lab', uuid, cc: '9.0' } } },
+        };
+      },
+    };
+    const out = join(home, 'pooled');
+    const found = await appWith(pooled).calibrate({ dtype: 'fp32', executor: 'local', out }, ctx);
+    if (!found.ok) throw new Error(found.error.message);
+    expect(found.value.calibration?.pooled).toEqual(['GPU-pool-a', 'GPU-pool-b']);
+    for (const uuid of uuids) {
+      const kept = calibrationOf(uuid);
+      expect(kept?.gpu.uuid).toBe(uuid);
+      expect(kept?.thresholds).toEqual(found.value.calibration?.thresholds);
+    }
+    const file = join(out, 'results', `profile.${tasks[0]}.fp32.origin.json`);
+    const cell = JSON.parse(readFileSync(file, 'utf8'));
+    cell.result.machine.driver = '999.1';
+    writeFileSync(file, JSON.stringify(cell));
+    const refused = await appWith(pooled).calibrate({ dtype: 'fp32', executor: 'local', from: out }, ctx);
+    expect(refused).toMatchObject({ ok: false, error: { code: 'usage' } });
+    expect(!refused.ok && refused.error.message).toContain('999.1');
+  }, 120_000);
 });

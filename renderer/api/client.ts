@@ -2,7 +2,7 @@ import { createContext, useCallback, useContext, useEffect, useRef, useState } f
 import type { ApiMethod, ApiParams, ApiResults } from '../../main/contract/api.ts';
 import type { AppError } from '../../main/contract/result.ts';
 import { Protocol } from './protocol.ts';
-import { connectPort, connectSocket } from './transports.ts';
+import { connectPort, connectSocket, losePort } from './transports.ts';
 
 export const ApiContext = createContext<Protocol | null>(null);
 
@@ -19,10 +19,13 @@ export function useApi(): Protocol {
  */
 export function connect(): Protocol {
   const protocol = new Protocol();
-  if (document.documentElement.dataset.door === 'port' || window.location.protocol === 'file:') {
+  // The shell shows the screens under a scheme of its own, and posts a port whenever an engine stands.
+  if (window.location.protocol === 'app:') {
     window.addEventListener('message', (e) => {
       const port = e.ports[0];
-      if (e.source === window && e.data === 'cudamaster-port' && port) connectPort(protocol, port);
+      if (e.source !== window || e.origin !== window.location.origin) return;
+      if (e.data === 'cudamaster-port' && port) connectPort(protocol, port);
+      if (e.data === 'cudamaster-lost') losePort(protocol);
     });
   } else {
     const url = new URL('api', window.location.href.split('#')[0]);

@@ -36,15 +36,32 @@ export function connectSocket(protocol: Protocol, url: string): () => void {
   };
 }
 
+/** The line in use: what an older one says after a newer one stands is no news. */
+let current: MessagePort | null = null;
+
 /** Speaks the API over a message port (Electron's preload hands it over). */
 export function connectPort(protocol: Protocol, port: MessagePort): () => void {
+  const lost = (): void => {
+    if (current !== port) return;
+    current = null;
+    protocol.detach();
+  };
+  // The engine was started anew: what was asked over the old line goes over the new one.
+  if (current !== null) protocol.detach();
+  current = port;
   port.onmessage = (e) => protocol.receive(e.data as HostMessage);
-  port.onmessageerror = () => protocol.detach();
-  port.addEventListener('close', () => protocol.detach());
+  port.onmessageerror = lost;
+  port.addEventListener('close', lost);
   port.start();
   protocol.attach({ send: (message) => port.postMessage(message) });
   return () => {
-    protocol.detach();
+    lost();
     port.close();
   };
+}
+
+/** The shell says that the engine is gone; it hands over another port when a new one stands. */
+export function losePort(protocol: Protocol): void {
+  current = null;
+  protocol.detach();
 }

@@ -1,0 +1,408 @@
+import { join } from 'node:path';
+import type * as Electron from 'electron';
+import { z } from 'zod';
+import { configDir, dataDir } from '../main/base/paths.ts';
+import type { AppError } from '../main/contract/index.ts';
+import { ShellClient } from './client.ts';
+import { Closing } from './closing.ts';
+import { EngineProcess } from './engine-process.ts';
+import { filesOf, openRecording, recordingExtensions } from './files.ts';
+import { guardAll, guardSession, isOurs, mayOpen } from './guard.ts';
+import { answer } from './ipc.ts';
+import { Keys, keyNameSchema, protectionOf } from './keys.ts';
+import { menuTemplate } from './menu.ts';
+import { keysUrl, pageHandler, scheme, screensUrl } from './pages.ts';
+import { placesOf } from './places.ts';
+import { drivenHere, endOf, progressOf, RunWatch, taskBar } from './runs.ts';
+import { pagePreferences, rememberWindow, windowOptions } from './window.ts';
+import { readWindowState } from './window-state.ts';
+
+/** What is used of Electron: given from outside, so that tests can stand in for it. */
+export type ElectronApi = Pick<
+  typeof Electron,
+  | 'app'
+  | 'BrowserWindow'
+  | 'dialog'
+  | 'ipcMain'
+  | 'Menu'
+  | 'MessageChannelMain'
+  | 'Notification'
+  | 'nativeImage'
+  | 'powerMonitor'
+  | 'protocol'
+  | 'safeStorage'
+  | 'screen'
+  | 'session'
+  | 'shell'
+  | 'Tray'
+  | 'utilityProcess'
+>;
+
+export interface ShellOptions {
+  readonly argv: readonly string[];
+  readonly folder: string;
+  readonly resources: string;
+}
+
+/** Runs are looked at so often at most, ms. */
+const lookMs = 1000;
+const secondStartSchema = z.object({ files: z.array(z.string().max(4096)).max(100) });
+
+/**
+ * The desktop program. Call it before Electron is ready. null: another one of this user runs already and shows itself.
+ * Throws AppFailure `env.not-writable`, `env.disk-full` when there is no place for settings.
+ */
+export function startShell(e: ElectronApi, options: ShellOptions): Shell | null {
+  const { app } = e;
+  app.setName('CUDAMaster');
+  app.setAppUserModelId('dev.cudamaster.desktop');
+  app.setPath('userData', join(configDir(), 'desktop'));
+  const files = filesOf(options.argv, options.folder);
+  if (!app.requestSingleInstanceLock({ files })) {
+    app.exit(0);
+    return null;
+  }
+  // Nothing of ours may run on a GPU that is being measured: not the window either.
+  app.disableHardwareAcceleration();
+  app.commandLine.appendSwitch('disable-gpu');
+  app.enableSandbox();
+  e.protocol.registerSchemesAsPrivileged([
+    { scheme, privileges: { standard: true, secure: true, supportFetchAPI: true } },
+  ]);
+  guardAll(app, e.shell);
+  return new Shell(e, options, files);
+}
+
+export class Shell {
+  readonly #e: ElectronApi;
+  readonly #places: ReturnType<typeof placesOf>;
+  readonly #stateFile = join(configDir(), 'desktop', 'window.json');
+  readonly #keys: Keys;
+  readonly #watch = new RunWatch();
+  readonly client = new ShellClient(() => this.#lookSoon());
+  readonly engine: EngineProcess;
+  readonly closing: Closing;
+  /** Resolves when the window is there. */
+  readonly ready: Promise<void>;
+  #window: Electron.BrowserWindow | null = null;
+  #keysWindow: Electron.BrowserWindow | null = null;
+  #tray: Electron.Tray | null = null;
+  #keepWindow: () => Promise<void> = async () => {};
+  /** The page listens for a port. */
+  #listening = false;
+  #looking: ReturnType<typeof setTimeout> | undefined;
+  #ended = false;
+  #toOpen: string[];
+
+  constructor(e: ElectronApi, options: ShellOptions, files: readonly string[]) {
+    this.#e = e;
+    this.#toOpen = [...files];
+    const { app } = e;
+    this.#places = placesOf({
+      packaged: app.isPackaged,
+      appPath: app.getAppPath(),
+      resources: options.resources,
+    });
+    this.#keys = new Keys(e.safeStorage, join(configDir(), 'desktop', 'keys.json'));
+    this.engine = new EngineProcess({
+      root: this.#places.root,
+      fork: () =>
+        e.utilityProcess.fork(join(this.#places.shell, 'engine.js'), [], {
+          serviceName: 'CUDAMaster engine',
+          stdio: 'pipe',
+        }),
+      channel: () => new e.MessageChannelMain(),
+      // A damaged file of keys must not keep the engine from starting: it is told where keys are shown.
+      keys: () => this.#keys.values().catch(() => ({})),
+      onUp: () => this.#engineUp(),
+      onLost: (how) => this.#engineLost(how),
+    });
+    this.closing = new Closing({
+      runs: () => this.#runsHere(),
+      pause: (run) => this.client.call('runs.pause', { run }),
+      ask: (question) => this.#ask('question', question),
+      toTray: () => this.#toTray(),
+      end: () => this.#end(),
+    });
+    this.#listen();
+    this.ready = app.whenReady().then(() => this.#open());
+  }
+
+  #listen(): void {
+    const { app } = this.#e;
+    app.on('second-instance', (_event, _argv, _folder, data) => {
+      this.show();
+      const given = secondStartSchema.safeParse(data);
+      if (given.success) for (const file of given.data.files) void this.openFile(file);
+    });
+    // macOS: a file opened with the program, perhaps before it is ready.
+    app.on('open-file', (event, file) => {
+      event.preventDefault();
+      if (this.#window === null) this.#toOpen.push(file);
+      else void this.openFile(file);
+    });
+    app.on('activate', () => this.show());
+    app.on('window-all-closed', () => {
+      // Hidden in the tray the window still exists; without it the end is on its way already.
+    });
+    app.on('before-quit', (event) => {
+      if (this.#ended) return;
+      event.preventDefault();
+      void this.closing.asked();
+    });
+  }
+
+  async #open(): Promise<void> {
+    const { session, powerMonitor, Menu, app } = this.#e;
+    const own = session.defaultSession;
+    guardSession(own);
+    own.protocol.handle(
+      scheme,
+      pageHandler({ screens: this.#places.renderer, shell: join(this.#places.shell, 'pages') }),
+    );
+    own.on('will-download', (event, item, contents) => this.#download(event, item, contents));
+    // Its type says nothing of the event, by which the system is asked to wait.
+    powerMonitor.on('shutdown', (...[event]: { preventDefault(): void }[]) => {
+      event?.preventDefault();
+      void this.closing.end();
+    });
+    this.#answers();
+    Menu.setApplicationMenu(
+      Menu.buildFromTemplate(
+        menuTemplate(
+          {
+            openRecording: () => void this.#chooseRecording(),
+            go: (hash) => this.go(hash),
+            keys: () => this.#showKeys(),
+            dataFolder: () => void this.#e.shell.openPath(dataDir()),
+            openLink: (url) => void (mayOpen(url) && this.#e.shell.openExternal(url)),
+            quit: () => void this.closing.asked(),
+          },
+          process.platform,
+          app.isPackaged,
+        ),
+      ),
+    );
+    await this.engine.start();
+    this.#createWindow();
+    for (const file of this.#toOpen.splice(0)) await this.openFile(file);
+  }
+
+  #answers(): void {
+    const { ipcMain, safeStorage } = this.#e;
+    const none = z.tuple([]);
+    answer(ipcMain, 'connect', screensUrl, none, () => {
+      this.#listening = true;
+      this.#givePort();
+    });
+    answer(ipcMain, 'keys.list', keysUrl, none, async () => ({
+      names: await this.#keys.names(),
+      ...(await protectionOf(safeStorage)),
+    }));
+    const value = z.string().trim().min(1).max(4096);
+    answer(ipcMain, 'keys.set', keysUrl, z.tuple([keyNameSchema, value]), async ([name, key]) => {
+      await this.#keys.set(name, key);
+      await this.engine.tellKeys();
+    });
+    answer(ipcMain, 'keys.remove', keysUrl, z.tuple([keyNameSchema]), async ([name]) => {
+      await this.#keys.remove(name);
+      await this.engine.tellKeys();
+    });
+  }
+
+  #createWindow(): void {
+    const { BrowserWindow, screen } = this.#e;
+    const areas = screen.getAllDisplays().map((display) => display.workArea);
+    const window = new BrowserWindow(windowOptions(this.#places.shell, this.#stateFile, areas));
+    this.#window = window;
+    if (readWindowState(this.#stateFile, areas)?.maximized) window.maximize();
+    this.#keepWindow = rememberWindow(window, this.#stateFile);
+    window.once('ready-to-show', () => window.show());
+    window.on('close', (event) => {
+      if (this.#ended) return;
+      event.preventDefault();
+      void this.closing.asked();
+    });
+    window.on('session-end', () => void this.closing.end());
+    window.webContents.on('did-start-loading', () => {
+      this.#listening = false;
+    });
+    window.webContents.on('render-process-gone', (_event, { reason }) => void this.#pageGone(reason));
+    void window.loadURL(screensUrl);
+  }
+
+  #givePort(): void {
+    const port = this.#listening ? this.engine.connect() : null;
+    if (port) this.#window?.webContents.postMessage('port', null, [port]);
+  }
+
+  #engineUp(): void {
+    this.client.attach(this.engine.connect());
+    this.#givePort();
+  }
+
+  #engineLost({ again, detail }: { readonly again: boolean; readonly detail: string }): void {
+    this.client.attach(null);
+    this.#window?.webContents.send('engine-lost');
+    this.#window?.setProgressBar(-1);
+    if (again) return;
+    void this.#ask('error', {
+      message: 'The engine ends again and again.',
+      detail: `Runs that were going can be resumed: what they had finished is kept.\n\n${detail}`,
+      buttons: ['Start it again', 'Quit'],
+    }).then((choice) => (choice === 0 ? this.engine.startAgain() : this.closing.end()));
+  }
+
+  async #pageGone(reason: string): Promise<void> {
+    if (reason === 'clean-exit' || this.#ended) return;
+    const choice = await this.#ask('error', {
+      message: 'The screens ended unexpectedly.',
+      detail: `Reason: ${reason}. Runs go on in the engine.`,
+      buttons: ['Show them again', 'Quit'],
+    });
+    if (choice === 0) this.#window?.webContents.reload();
+    else await this.closing.asked();
+  }
+
+  /** Every list of runs that changes is followed by one look, a second later at most. */
+  #lookSoon(): void {
+    this.#looking ??= setTimeout(() => {
+      this.#looking = undefined;
+      void this.#look();
+    }, lookMs);
+  }
+
+  async #look(): Promise<void> {
+    const rows = await this.client.call('runs.list', { limit: 50 });
+    if (!rows.ok || this.#window === null || this.#window.isDestroyed()) return;
+    const progress: (number | null)[] = [];
+    for (const row of drivenHere(rows.value)) {
+      const snapshot = await this.client.call('runs.get', { run: row.id });
+      progress.push(snapshot.ok ? progressOf(snapshot.value) : null);
+    }
+    this.#window.setProgressBar(taskBar(progress));
+    for (const row of this.#watch.take(rows.value)) this.#notify(row.id, endOf(row));
+  }
+
+  #notify(run: string, text: { readonly title: string; readonly body: string } | null): void {
+    const { Notification } = this.#e;
+    if (text === null || this.#window?.isFocused() || !Notification.isSupported()) return;
+    const notification = new Notification(text);
+    notification.on('click', () => {
+      this.show();
+      this.go(`#/run/${encodeURIComponent(run)}`);
+    });
+    notification.show();
+  }
+
+  async #runsHere() {
+    const rows = await this.client.call('runs.list', { limit: 200 });
+    return rows.ok ? drivenHere(rows.value) : [];
+  }
+
+  /** Brings the window to the front, from the tray as well. */
+  show(): void {
+    const window = this.#window;
+    if (window === null) return;
+    if (window.isMinimized()) window.restore();
+    window.show();
+    window.focus();
+  }
+
+  /** Shows a screen: "#/run/ID". */
+  go(hash: string): void {
+    this.#window?.webContents.send('go', hash);
+  }
+
+  async openFile(file: string): Promise<void> {
+    this.show();
+    const opened = await openRecording(this.client, file);
+    if (opened.ok) this.go('#/run');
+    else await this.#tell(opened.error);
+  }
+
+  async #chooseRecording(): Promise<void> {
+    if (this.#window === null) return;
+    const { canceled, filePaths } = await this.#e.dialog.showOpenDialog(this.#window, {
+      title: 'Open a recording',
+      properties: ['openFile'],
+      filters: [{ name: 'Recordings', extensions: [...recordingExtensions] }],
+    });
+    if (!canceled) for (const file of filePaths) await this.openFile(file);
+  }
+
+  /** Only what our own page made is saved, where the user says. */
+  #download(event: Electron.Event, item: Electron.DownloadItem, contents: Electron.WebContents): void {
+    const { app } = this.#e;
+    if (!isOurs(contents.getURL()) || !item.getURL().startsWith(`blob:${screensUrl}`)) event.preventDefault();
+    else item.setSaveDialogOptions({ defaultPath: join(app.getPath('downloads'), item.getFilename()) });
+  }
+
+  #showKeys(): void {
+    const open = this.#keysWindow;
+    if (open !== null && !open.isDestroyed()) {
+      open.focus();
+      return;
+    }
+    const window = new this.#e.BrowserWindow({
+      ...(this.#window === null ? {} : { parent: this.#window }),
+      width: 560,
+      height: 520,
+      title: 'Keys of providers',
+      autoHideMenuBar: true,
+      webPreferences: pagePreferences(this.#places.shell),
+    });
+    this.#keysWindow = window;
+    void window.loadURL(keysUrl);
+  }
+
+  #toTray(): void {
+    const { Tray, Menu, nativeImage } = this.#e;
+    this.#window?.hide();
+    if (this.#tray !== null) return;
+    this.#tray = new Tray(nativeImage.createFromPath(join(this.#places.shell, 'icons', '32x32.png')));
+    this.#tray.setToolTip('CUDAMaster');
+    this.#tray.on('click', () => this.show());
+    this.#tray.setContextMenu(
+      Menu.buildFromTemplate([
+        { label: 'Show CUDAMaster', click: () => this.show() },
+        { label: 'Quit', click: () => void this.closing.asked() },
+      ]),
+    );
+  }
+
+  async #ask(
+    type: 'question' | 'error',
+    { message, detail, buttons }: { message: string; detail: string; buttons: readonly string[] },
+  ): Promise<number> {
+    const options = {
+      type,
+      message,
+      detail,
+      buttons: [...buttons],
+      defaultId: 0,
+      cancelId: buttons.length - 1,
+      noLink: true,
+    };
+    const window = this.#window;
+    const { response } =
+      window?.isVisible() === true
+        ? await this.#e.dialog.showMessageBox(window, options)
+        : await this.#e.dialog.showMessageBox(options);
+    return response;
+  }
+
+  async #tell(error: AppError): Promise<void> {
+    const detail = [error.remedy, error.detail].filter(Boolean).join('\n\n');
+    await this.#ask('error', { message: error.message, detail, buttons: ['OK'] });
+  }
+
+  async #end(): Promise<void> {
+    await this.#keepWindow();
+    clearTimeout(this.#looking);
+    await this.engine.stop();
+    this.#ended = true;
+    this.#tray?.destroy();
+    this.#e.app.quit();
+  }
+}

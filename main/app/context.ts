@@ -45,6 +45,7 @@ export async function withStore<T>(
 export const historyFolder = (): string => dataDir();
 export const settingsOf = (): Promise<Settings> => readSettings(configDir());
 export const runFolder = (store: Store, run: string): string => join(store.folder, 'runs', run);
+export const reportFolder = (store: Store, run: string): string => join(store.folder, 'runs', run, 'reports');
 
 /** A folder of its own, unless the user has named one: a demo must not mix with real work. */
 export async function demoFolder(env: NodeJS.ProcessEnv): Promise<string> {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { loadPrompts } from '../agents/index.ts';
 import { type ChatProvider, type Evaluation, type Executor, err, unwrap } from '../contract/index.ts';
+import { reportName } from '../jobs/report.ts';
 import {
   type LoopConfig,
   type LoopDeps,
@@ -12,7 +13,7 @@ import {
 } from '../optimizer/index.ts';
 import type { DrivenRun, RunLogStore, RunRecord, Store } from '../store/index.ts';
 import type { ApprovalPort } from './approval.ts';
-import { type AppContext, evaluatorOf, loopConfig, runFolder, type TaskParts } from './context.ts';
+import { type AppContext, evaluatorOf, loopConfig, reportFolder, runFolder, type TaskParts } from './context.ts';
 import type { EvaluationReport, RunReport, ServiceContext } from './events.ts';
 import { environmentOf } from './machine.ts';
 import { reportOf, writeSources } from './report.ts';
@@ -64,12 +65,16 @@ async function telling(drive: Drive, work: () => Promise<unknown>): Promise<RunR
   return report;
 }
 
-/** Notes on which machine each job ran: after a change, origin and best are measured again before the next evaluation. */
-function noting(executor: Executor, log: RunLogStore): Executor {
+/**
+ * Notes on which machine each job ran: after a change, origin and best are measured again before the next evaluation. Reports of Nsight
+ * Compute go to the folder `reports`.
+ */
+function noting(executor: Executor, log: RunLogStore, reports: string): Executor {
   return {
     name: executor.name,
     async execute(bundle, options) {
-      const outcome = await executor.execute(bundle, options);
+      const reportFile = join(reports, reportName(options.position));
+      const outcome = await executor.execute(bundle, { ...options, reportFile });
       if (outcome.kind !== 'done') return outcome;
       const { machine } = outcome.result;
       const changes = await log.noteEnvironment(environmentOf(machine));
@@ -91,12 +96,12 @@ function noting(executor: Executor, log: RunLogStore): Executor {
 const knowsMachineBefore = (executor: Executor): boolean => executor.name === 'local';
 
 async function depsOf(drive: Drive, provider: ChatProvider): Promise<LoopDeps> {
-  const { app, driven, run, parts, ctx } = drive;
+  const { app, store, driven, run, parts, ctx } = drive;
   const { log } = driven;
   return {
     log,
     provider,
-    executor: drive.measures ? noting(drive.executor, log) : drive.executor,
+    executor: drive.measures ? noting(drive.executor, log, reportFolder(store, run.id)) : drive.executor,
     evaluator: evaluatorOf(run, parts),
     prompts: unwrap(await loadPrompts(join(app.root, 'prompts'))),
     signal: ctx.signal,

@@ -136,6 +136,8 @@ export interface ExecuteOptions {
   readonly onProgress?: (p: JobProgress) => void;
   /** Called with each process group the executor starts, so that a resume can kill leftovers. */
   readonly onProcess?: (p: { pid: number; startTime: string }) => void;
+  /** Absolute path under which the report of a profile session is kept, its folder made on demand; absent: reports are not kept. */
+  readonly reportFile?: string;
 }
 export interface JobProgress {
   readonly step: string;

@@ -372,6 +372,21 @@ export const timeResultSchema = z.object({
 });
 export type TimeResult = z.infer<typeof timeResultSchema>;
 
+/**
+ * A report of Nsight Compute, kept as a file and never inside a result, recording or export: its name (where it lies is the business of
+ * each machine) and what it holds; or why there is none.
+ */
+export const reportFileSchema = z.discriminatedUnion('kept', [
+  z.object({
+    kept: z.literal(true),
+    file: z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9._-]{0,150}\.ncu-rep$/),
+    bytes: z.number().int().nonnegative(),
+    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  }),
+  z.object({ kept: z.literal(false), reason: z.string().max(2000) }),
+]);
+export type ReportFile = z.infer<typeof reportFileSchema>;
+
 export const profileResultSchema = z.object({
   mode: z.literal('profile'),
   ncuVersion: z.string().nullable(),
@@ -387,6 +402,8 @@ export const profileResultSchema = z.object({
   stages: z.array(profileStageSchema).optional(),
   /** Launches profiled by kernel, where `rawCsv` keeps fewer. */
   counts: z.array(z.object({ kernel: z.string(), launches: z.number().int() })).optional(),
+  /** ncu's report of what is shown. Absent: no report was made, or nobody was asked to keep it. */
+  report: reportFileSchema.optional(),
   log: z.string(),
   exitCode: z.number().int().nullable(),
   incidents: z.array(incidentSchema),

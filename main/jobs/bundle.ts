@@ -11,6 +11,7 @@ import {
 } from '../contract/index.ts';
 import { type BundleRequest, bundleName, readBundle, readResult, writeBundle } from './bundle-folder.ts';
 import { checkBundle, jobHash } from './bundle-hash.ts';
+import { importReport } from './report.ts';
 
 export interface BundleSettings {
   /** Folder under which the bundle folders of this run are made. */
@@ -44,7 +45,7 @@ export class BundleExecutor implements Executor {
     const folder = this.folderOf(bundle, options);
     await mkdir(this.settings.root, { recursive: true });
     const { result, aside } = await resultOrAside(folder, request, bundle);
-    if (result) return { kind: 'done', result };
+    if (result) return { kind: 'done', result: await importReport(result, folder, options.reportFile) };
     if (!(await isWhole(folder, request))) await writeBundle(folder, bundle, request, this.settings.shared);
     const how = `Run "cudamaster worker ${quoted(folder)}" on the GPU machine (copy the folder there, and back when result.json is in it), then: ${this.settings.resumeCommand}`;
     return { kind: 'parked', waiting: { for: 'bundle', path: folder, how: aside === null ? how : `${aside} ${how}` } };

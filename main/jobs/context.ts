@@ -1,5 +1,5 @@
 import type { ChildHandle } from '../base/process.ts';
-import type { Limits, ToolPaths } from '../contract/index.ts';
+import type { Limits, ReportFile, ToolPaths } from '../contract/index.ts';
 
 export interface StartOptions {
   /** true: candidate code inside: bubblewrap where available, no network, only scratch writable. */
@@ -25,6 +25,8 @@ export interface SessionContext {
   progress(note: string): void;
   /** Says that the session needs the GPU no more: all its runners are gone, only the judge is still at work. Others may have it then. */
   gpuDone?(): Promise<void>;
+  /** Keeps a report of Nsight Compute that lies in scratch; says why not when it cannot, never throws. Absent: reports are not kept. */
+  keepReport?(path: string): Promise<ReportFile>;
   /** argv[0] is absolute or relative to scratch ("./runner"). Symbolic parts are already replaced. */
   start(argv: readonly string[], options: StartOptions): ChildHandle;
 }

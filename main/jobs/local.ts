@@ -241,6 +241,7 @@ class Execution {
       rootSeed: this.options.rootSeed,
       position: this.options.position,
       lockDir: this.settings().lockDir,
+      reportFile: this.options.reportFile,
       containAll: this.settings().containAll ?? false,
       signal: this.signal,
       started,

@@ -9,6 +9,7 @@ import type { SessionContext, StartOptions } from './context.ts';
 import type { Gate } from './gate.ts';
 import { withGpuLock } from './gpu-lock.ts';
 import type { JobFolder } from './job-folder.ts';
+import { keepReport } from './report.ts';
 import type { SessionOutcome } from './session/index.ts';
 import { borrow, type Slots, type Turns, type Use } from './turns.ts';
 
@@ -26,6 +27,8 @@ export interface SessionStepContext {
   readonly rootSeed: string;
   readonly position: string;
   readonly lockDir?: string;
+  /** Where the report of a profile is kept; absent: nowhere. */
+  readonly reportFile?: string;
   /** true: every process of the session is contained, the judge too (the job itself came from elsewhere). */
   readonly containAll: boolean;
   readonly signal?: AbortSignal;
@@ -156,7 +159,7 @@ function makeContext(
   // What builds made is trusted by later processes of the session (judge, origin): no candidate may touch it.
   const protect = readdirSync(scratch).filter((name) => name !== tmpName);
   const handles = new Set<ChildHandle>();
-  const { tools } = context;
+  const { tools, reportFile } = context;
   const env = gpuEnv(tools, join(scratch, tmpName));
   const start = (argv: readonly string[], options: StartOptions): ChildHandle => {
     const handle = context.containment.start(argv, {
@@ -189,6 +192,7 @@ function makeContext(
       signal: context.signal,
       progress: context.note,
       gpuDone,
+      ...(reportFile === undefined ? {} : { keepReport: (path: string) => keepReport(path, reportFile) }),
       start,
     },
     killAll: async () => {

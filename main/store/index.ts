@@ -7,6 +7,7 @@ import { type OpenOptions, openDatabase } from './db/open.ts';
 import { drivers, isDriven, Lease } from './lease.ts';
 import { exportRecording } from './recording.ts';
 import { type ReplyRow, replyRow } from './replies.ts';
+import { collectReports } from './reports.ts';
 import { prepareResume, type ResumeReport } from './resume.ts';
 import { RunLogStore } from './runLog.ts';
 import {
@@ -233,9 +234,10 @@ export class Store {
     await this.collect();
   }
 
-  /** Deletes long contents that no run refers to; gives back how many. `grace`: age that protects a file, ms. */
-  collect(grace?: number): Promise<number> {
-    return this.#content.collect(this.#db, grace);
+  /** Deletes long contents and reports that no run refers to; gives back how many. `grace`: age that protects a file, ms. */
+  async collect(grace?: number): Promise<number> {
+    const contents = await this.#content.collect(this.#db, grace);
+    return contents + (await collectReports(this.#db, join(this.folder, 'runs'), grace));
   }
 
   /**

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { toAppError } from '../base/fault.ts';
@@ -9,6 +9,7 @@ import { type AppError, AppFailure, exitCodeOf, type JobResult, type ToolPaths }
 import { findBundles, type OpenedBundle, readBundle, readResult, writeResult } from '../jobs/bundle-folder.ts';
 import { optionalBuilds } from '../jobs/bundle-hash.ts';
 import { LocalExecutor, type LocalSettings } from '../jobs/local.ts';
+import { bundleReport, keepReport } from '../jobs/report.ts';
 import { selfTest } from './self-test.ts';
 
 declare const __CUDAMASTER_VERSION__: string | undefined;
@@ -29,10 +30,12 @@ export interface WorkerIo {
 const usage = `worker [--json] [--again] [--trust] [--results DIR] DIR...
 worker --self-test [--json]
 
-Runs job bundles (folders with request.json, or folders that hold such folders) on this machine and writes result.json into each.
+Runs job bundles (folders with request.json, or folders that hold such folders) on this machine and writes result.json into each,
+with the report of Nsight Compute beside it where the job makes a profile (report.ncu-rep).
   --again      run bundles that have a result already
   --trust      run them even where no sandbox works: their code then runs with your rights
-  --results    write copies of the results there too, one file per bundle (to carry them back without the bundles)
+  --results    write copies of the results there too, BUNDLE.json and BUNDLE.ncu-rep (to carry them back without the bundles:
+               they are the bundle's result.json and report.ncu-rep)
   --self-test  check compiler, sandbox and GPU of this machine
 Exit codes: 0 all done, 2 bad bundle or usage, 3 this machine cannot run them, 130 cancelled.`;
 
@@ -149,14 +152,19 @@ async function runOne(folder: string, executor: LocalExecutor, options: Options,
 
 async function runLocked(opened: OpenedBundle, executor: LocalExecutor, options: Options, io: WorkerIo): Promise<Line> {
   const { folder, request, bundle } = opened;
-  if (!options.again && (await readResult(folder, request, bundle))) {
-    await copyResult(folder, options);
+  const before = options.again ? null : await readResult(folder, request, bundle);
+  if (before) {
+    await copyResult(folder, before, options, io);
     return { folder, state: 'kept' };
   }
+  const reportFile = join(folder, bundleReport);
+  // One of another run of this bundle says nothing of this one.
+  await rm(reportFile, { force: true, recursive: true });
   const outcome = await executor.execute(bundle, {
     rootSeed: request.rootSeed,
     position: request.position,
     signal: io.signal,
+    reportFile,
     onProgress: ({ step, index, count, note }) =>
       io.err(`${request.label} [${index + 1}/${count}] ${step}${note ? `: ${note}` : ''}`),
   });
@@ -166,15 +174,21 @@ async function runLocked(opened: OpenedBundle, executor: LocalExecutor, options:
   // A result that only says "this machine cannot" would end the run that waits for it: better mended and run again.
   if (fault) return { folder, state: 'failed', steps, error: fault };
   await writeResult(folder, request, outcome.result, programVersion);
-  await copyResult(folder, options);
+  await copyResult(folder, outcome.result, options, io);
   return { folder, state: 'done', steps };
 }
 
-/** Puts a copy of the result where the user wants them together: BUNDLE.json, whole or not at all. */
-async function copyResult(folder: string, options: Options): Promise<void> {
+/** Puts a copy of the result and its report where the user wants them together: BUNDLE.json and BUNDLE.ncu-rep, each whole or not at all. */
+async function copyResult(folder: string, result: JobResult, options: Options, io: WorkerIo): Promise<void> {
   if (options.results === undefined) return;
+  const target = join(resolve(options.results), basename(folder));
   const data = await readFile(join(folder, 'result.json'));
-  await writeFileAtomic(join(resolve(options.results), `${basename(folder)}.json`), data, 0o644);
+  await writeFileAtomic(`${target}.json`, data, 0o644);
+  for (const { id, session } of result.steps) {
+    if (session?.mode !== 'profile' || session.report?.kept !== true) continue;
+    const copied = await keepReport(join(folder, bundleReport), `${target}.ncu-rep`, session.report);
+    if (!copied.kept) io.err(`${folder}: the report of step ${id} was not copied. ${copied.reason}`);
+  }
 }
 
 /** The machine's fault if that is all there is to say: a build could not run, or no session ended well and one could not run. */

@@ -1,17 +1,22 @@
-import type { VersionDetail, VersionRow } from '../../contract/index.ts';
+import type { JobResult, VersionDetail, VersionRow } from '../../contract/index.ts';
 import { stateOf } from '../../optimizer/index.ts';
 import type { Store } from '../../store/index.ts';
 import { exportFile } from '../export.ts';
+import { reportPlace } from '../report-file.ts';
 import { knownOf } from '../start.ts';
 import { newestBaseline } from './baseline.ts';
 import type { ApiContext, Handlers } from './context.ts';
 
-/** The compile command of the version as it ran; null where its job was never run or did not get that far. */
-async function commandOf(store: Store, row: VersionRow): Promise<string | null> {
+/** What the version's job gave; null where it was never run or is not done. */
+async function jobOf(store: Store, row: VersionRow): Promise<JobResult | null> {
   const position = row.round === 0 ? 'r0.baseline' : `r${row.round}.a${row.attempt}.eval`;
   const steps = await store.steps(row.run);
   if (!steps.some((s) => s.position === position && s.state === 'done')) return null;
-  const { job } = await store.step(row.run, position);
+  return (await store.step(row.run, position)).job;
+}
+
+/** The compile command as it ran; null where the job did not get that far. */
+function commandIn(job: JobResult | null, row: VersionRow): string | null {
   const id = row.round === 0 ? 'build-origin' : 'build-candidate';
   return job?.steps.find((s) => s.id === id)?.command || null;
 }
@@ -22,6 +27,7 @@ async function detail(api: ApiContext, id: string): Promise<VersionDetail> {
   const run = await store.find(row.run);
   const state = stateOf(await store.events(row.run));
   const known = knownOf(state, row);
+  const job = await jobOf(store, row);
   const baseline =
     state.baseline ?? (await newestBaseline(store, row.task, row.dtype, run.config.sizeSet))?.evaluation ?? null;
   return {
@@ -29,9 +35,8 @@ async function detail(api: ApiContext, id: string): Promise<VersionDetail> {
     ...known,
     baseline,
     machine: known.evaluation?.machine ?? null,
-    nvccCommand: await commandOf(store, row),
-    report: null,
-    reportReason: 'No report file of Nsight Compute was kept on this machine for this version.',
+    nvccCommand: commandIn(job, row),
+    ...(await reportPlace(store, run, job)),
   };
 }
 

@@ -43,6 +43,8 @@ export interface Collected {
   readonly fault: CandidateFault | null;
   /** Why there is no launch, when it was not the candidate. */
   readonly reason: Reason | null;
+  /** The report in the session's folder, there until ncu is closed; null: ncu printed the figures itself, or there is no launch. */
+  readonly report: string | null;
   readonly collectMs: number;
   readonly importMs: number;
 }
@@ -60,6 +62,7 @@ export class Ncu {
   private readonly path: string;
   private readonly home: string;
   private readonly env: Readonly<Record<string, string>>;
+  private readonly reports: string[] = [];
 
   constructor(scope: Scope, plan: ProfilePlan, path: string) {
     this.scope = scope;
@@ -81,12 +84,13 @@ export class Ncu {
   }
 
   async close(): Promise<void> {
-    await this.scope.remove(this.home);
+    await Promise.all([this.home, ...this.reports].map((name) => this.scope.remove(name)));
   }
 
   /** One collection. Throws Stopped and faults of the environment that ncu's log does not explain. */
   async collect(what: Collection): Promise<Collected> {
     const report = this.scope.newFile('ncu');
+    if (!what.printed) this.reports.push(`${report}.ncu-rep`);
     const logFile = this.scope.newFile('ncu-log');
     try {
       const began = performance.now();
@@ -110,9 +114,10 @@ export class Ncu {
         collectMs: collected - began,
         importMs: performance.now() - collected,
       };
-      return { ...found, reason: table === null ? whyNothing(found.log, target, found.exitCode) : null };
+      const kept = what.printed || table === null ? null : this.scope.path(`${report}.ncu-rep`);
+      return { ...found, reason: table === null ? whyNothing(found.log, target, found.exitCode) : null, report: kept };
     } finally {
-      await Promise.all([report, `${report}.ncu-rep`, logFile].map((name) => this.scope.remove(name)));
+      await Promise.all([report, logFile].map((name) => this.scope.remove(name)));
     }
   }
 

@@ -173,6 +173,7 @@ async function atOnce(plan: ProfilePlan, scope: Scope, tool: Ncu, out: ProfileRe
       );
     else out.rawCsv = got.raw;
     out.sourceCsv = got.source;
+    await keepReport(got, scope, out);
     return;
   }
   const order = byTime(got.table, ['gpu__time_duration.sum']) ?? [0];
@@ -180,6 +181,12 @@ async function atOnce(plan: ProfilePlan, scope: Scope, tool: Ncu, out: ProfileRe
   out.detailGz = packText(printTable(got.table, undefined, (row) => row === order[0]));
   keepSource(got.source, out);
   out.stages = [stageOf(got, { stage: 'full', sections: [`--set ${set}`, ...sections], launch: null })];
+  await keepReport(got, scope, out);
+}
+
+/** The report of what is shown goes where the executor keeps it, if it does: for people to open in Nsight Compute. */
+async function keepReport({ report }: Collected, { ctx }: Scope, out: ProfileResult): Promise<void> {
+  if (report !== null && ctx.keepReport) out.report = await ctx.keepReport(report);
 }
 
 /** Every launch with the verdict's columns, or those with most time, and how many there were of each kernel. */
@@ -244,11 +251,12 @@ async function evidenceOf(
   const single = table.rows.length === 1;
   const metrics = secondIds(plan, stages, bottleneckIn(table, row, stages), bandwidthToo(table, row, stages));
   const index = Number(table.rows[row]?.[0] ?? row);
-  const keep = (got: Done & { readonly table: RawTable }, sourced: boolean, note?: string): void => {
+  const keep = (got: Done & { readonly table: RawTable }, sourced: boolean, note?: string): Promise<void> => {
     const sections = [...stages.sections, ...(sourced ? ['SourceCounters'] : [])];
     out.stages?.push(stageOf(got, { stage: 'evidence', sections, launch: index }, note));
     out.detailGz = packText(printTable(got.table, undefined, (r) => r === 0));
     keepSource(got.source, out);
+    return keepReport(got, scope, out);
   };
   const skips = single ? [0] : [choice.skip, choice.ofName + choice.skip];
   let source = plan.source;
@@ -274,7 +282,7 @@ async function evidenceOf(
     } else break;
   }
   if (other === null) out.stages?.push(failedStage(last as Done, stages, index));
-  else keep(other, source, 'ncu profiled another launch of this kernel than the one with most time.');
+  else await keep(other, source, 'ncu profiled another launch of this kernel than the one with most time.');
 }
 
 const withTable = (got: Done): got is Done & { readonly table: RawTable } => got.table !== null;

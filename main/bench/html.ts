@@ -1,6 +1,7 @@
 import { type Dtype, dtypes, type Estimate, type SizeSet, sizeSets, sizeText } from '../contract/index.ts';
 import { type Cell, heading, htmlPage, htmlTable, paragraph } from '../profile/html.ts';
 import { escapeXml } from '../profile/svg.ts';
+import { classRows, PAPER } from './paper.ts';
 import { allRooflinesSvg, classesSvg, errorSvg, type Heat, heatmapSvg, successSvg, times } from './pictures.ts';
 import type { BenchReport, Entry } from './report.ts';
 
@@ -36,6 +37,7 @@ export function reportHtml(report: BenchReport): string {
     }),
     ...sizeSets.flatMap((sizes) => scores(report, sizes)),
     ...libraries(report),
+    ...micro(report),
     heading('Every size'),
     ...report.entries.map(sizesTable),
     ...missing(report),
@@ -180,6 +182,7 @@ function profiles(r: BenchReport): string[] {
   return [
     heading('Bottlenecks'),
     classesSvg(r.classes, 'classes'),
+    classTable(r),
     allRooflinesSvg(r.profiles, 'rooflines'),
     htmlTable(
       `Launch with most time at the largest size (${r.config.profileSizes}), % of peak`,
@@ -212,6 +215,77 @@ function profiles(r: BenchReport): string[] {
           p.status === 'complete' ? '' : `${p.status}: ${p.reason}`,
         ];
       }),
+    ),
+  ];
+}
+
+/** Our classes beside the paper's; shares, since a bench may hold fewer tasks. */
+function classTable(r: BenchReport): string {
+  const names = ['compute', 'memory-bandwidth', 'memory-latency'] as const;
+  const cell = (count: number, all: number): Cell =>
+    figure(all === 0 ? NONE : `${count} (${((100 * count) / all).toFixed(0)} %)`);
+  return htmlTable(
+    `Tasks per class at 30 %, or at the thresholds of this GPU where it was calibrated, beside the paper's (${PAPER.gpu}, origins at its sizes)`,
+    [
+      'Of',
+      'Profiled',
+      'Compute',
+      'Memory bandwidth',
+      'Memory latency',
+      'No verdict',
+      'Launch bound (beside the class)',
+    ],
+    [
+      ...classRows(r.classes).map((c): Cell[] => [
+        `${c.dtype} ${c.version}`,
+        figure(String(c.all)),
+        ...names.map((name) => cell(c.counts[name], c.all)),
+        cell(c.counts.none, c.all),
+        cell(c.launchBound, c.all),
+      ]),
+      [
+        'paper, origin',
+        figure(String(PAPER.tasks)),
+        ...names.map((name) => cell(PAPER.classes[name], PAPER.tasks)),
+        figure(NONE),
+        figure(NONE),
+      ],
+    ],
+  );
+}
+
+/** The paper's six comparisons with known implementations, ours beside them. */
+function micro(r: BenchReport): string[] {
+  if (r.micro.length === 0) return [];
+  const measured = r.micro.some((row) => row.candidate !== null);
+  return [
+    heading('The paper’s six comparisons'),
+    htmlTable(
+      `Speed-up over the origin at the largest size; the paper's on one ${PAPER.gpu} by its own protocol: another experiment`,
+      [
+        'Task',
+        'Type',
+        'Sizes',
+        'Paper: against',
+        'Its speed-up',
+        'Paper: best',
+        'Here',
+        'Its speed-up',
+        ...(measured ? ['Our candidate'] : []),
+        'Why none',
+      ],
+      r.micro.map((row): Cell[] => [
+        row.task,
+        row.dtype ?? NONE,
+        row.sizes ?? NONE,
+        row.paper.baseline,
+        figure(times(row.paper.theirs)),
+        figure(times(row.paper.best)),
+        row.library ?? NONE,
+        ratio(row.ratio),
+        ...(measured ? [ratio(row.candidate)] : []),
+        row.why,
+      ]),
     ),
   ];
 }

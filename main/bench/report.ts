@@ -20,6 +20,7 @@ import { roofline, sessionPeaks } from '../profile/roofline.ts';
 import { metric } from '../profile/table2.ts';
 import type { Planner } from './jobs.ts';
 import { timed } from './jobs.ts';
+import { type MicroRow, microRows } from './paper.ts';
 import { type StageRow, stageRows } from './stages.ts';
 
 /** Thresholds of the cumulative success curve. */
@@ -121,6 +122,8 @@ export interface BenchReport {
   readonly profiles: readonly ProfileEntry[];
   readonly success: readonly Success[];
   readonly classes: readonly Classes[];
+  /** The paper's six comparisons with known implementations. */
+  readonly micro: readonly MicroRow[];
   /** Cells without a result, with why. */
   readonly missing: readonly { readonly cell: string; readonly reason: string }[];
 }
@@ -158,6 +161,7 @@ export function reportOf({ bench, results, planner, now }: ReportInput): BenchRe
     profiles,
     success: successOf(entries),
     classes: classesOf(profiles),
+    micro: microRows(entries),
     missing: bench.cells.flatMap((cell) => missingOf(cell, results.get(cell.id) ?? null)),
   };
 }

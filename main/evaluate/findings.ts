@@ -180,6 +180,19 @@ const seenTimes = (message: string): number => Number(/\(seen (\d+) times\)/.exe
 /** Share of wrong timed calls above which chance (a race) is no explanation. */
 const SYSTEMATIC = 0.3;
 
+/** Errors up to this many times the limit are rounding that grew with the size; a race or a stale value is farther off somewhere. */
+const CLOSE = 4;
+
+/** The call that was compared whole errs a little everywhere it errs: no race, its arithmetic does not hold the limit at this size. */
+function closeToLimit(whole: TimeResult['whole'][number], where: string): Finding | null {
+  const bad = whole.outputs.filter((o) => o.bad > 0 || o.nonFinite > 0);
+  const worst = Math.max(...whole.outputs.map((o) => o.worst ?? Number.POSITIVE_INFINITY));
+  if (bad.length === 0 || bad.some((o) => o.nonFinite > 0) || !(worst <= CLOSE)) return null;
+  const counts = bad.map((o) => `${o.bad} of ${o.compared} elements of ${o.output}`).join(', ');
+  const reason = `right at the sizes of the verification; at ${where} ${counts} exceed the limit, by a factor of ${worst.toPrecision(3)} at most: an error that grows with the size, as of long sums in one accumulator`;
+  return { outcome: 'wrong-result', reason, digest: reason };
+}
+
 /** Wrong in timed calls though verified: often = the result depends on earlier calls, seldom = a race. */
 function wrongWhenTimed(
   subject: string,
@@ -192,6 +205,10 @@ function wrongWhenTimed(
   );
   if (!sampled && !whole) return null;
   const id = sampled?.problem ?? plan.problems[whole?.problem ?? 0]?.id ?? '';
+  if (!sampled && whole) {
+    const close = closeToLimit(whole, labelOf(plan.problems, id));
+    if (close !== null) return close;
+  }
   const calls = callsOf(
     time,
     subject,

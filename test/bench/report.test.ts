@@ -99,6 +99,26 @@ describe('report of baselines', () => {
     expect(report.profiles[0]?.roofline?.points[0]?.rate).toMatchObject({ available: true });
   });
 
+  it('sets classes and the six comparisons of the paper beside ours, and says what is missing', () => {
+    expect(report.micro.map((row) => row.task)).toEqual([
+      'spmv_csr',
+      'conv_2d',
+      ...Array(4).fill('dot_product'),
+      'rms_norm',
+      'silu_and_mul',
+      'merge_attn_states',
+    ]);
+    const dot = report.micro.find((row) => row.task === 'dot_product');
+    expect(dot?.paper).toEqual({ baseline: 'cuBLAS', theirs: 26.09, best: 46.83 });
+    // A ratio, or why there is none; never both, never neither.
+    expect(report.micro.every((row) => (row.ratio === null) === (row.why !== ''))).toBe(true);
+    expect(report.micro.find((row) => row.task === 'conv_2d')?.why).toBe('no figures in this bench');
+    const html = reportHtml(report);
+    expect(html).toContain('paper, origin');
+    expect(html).toContain('11 (22 %)');
+    expect(html).toContain('The paper’s six comparisons');
+  });
+
   it('is one page without scripts or anything from elsewhere', () => {
     const html = reportHtml(report);
     expect(html).not.toMatch(/<script|src=|href=|url\(|@import/i);

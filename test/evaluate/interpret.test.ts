@@ -466,9 +466,17 @@ describe('timing', () => {
   test('a whole comparison that fails counts', () => {
     const e = interpret({
       ...clean(),
-      confirm: time(1, { whole: [{ arm: 'C', problem: 0, outputs: [comparison({ bad: 2 })] }] }),
+      confirm: time(1, { whole: [{ arm: 'C', problem: 0, outputs: [comparison({ bad: 2, worst: 50 })] }] }),
     });
     expect(e.outcome).toBe('race');
+  });
+  test('a whole comparison that is everywhere close to the limit is rounding, no race', () => {
+    const e = interpret({
+      ...clean(),
+      confirm: time(1, { whole: [{ arm: 'C', problem: 0, outputs: [comparison({ bad: 2, worst: 1.41 })] }] }),
+    });
+    expect(e.outcome).toBe('wrong-result');
+    expect(e.reason).toMatch(/by a factor of 1\.41 at most: an error that grows with the size/);
   });
   test('origin failing beside the candidate: interference', () => {
     const e = interpret({

@@ -333,6 +333,9 @@ function scores(r: BenchReport, sizes: SizeSet): string[] {
   ];
 }
 
+const stateOf = ({ status, reason }: NonNullable<Entry['library']>): string =>
+  reason === '' ? status : `${status}: ${reason}`;
+
 function libraries(r: BenchReport): string[] {
   const own = r.entries.filter((e) => e.library !== null);
   if (own.length === 0) return [];
@@ -340,7 +343,7 @@ function libraries(r: BenchReport): string[] {
     heading('Vendor libraries'),
     htmlTable(
       'In the same blocks as the others, proven by the same judge',
-      ['Task', 'Type', 'Sizes', 'Library', 'State', 'Over origin', 'Least', 'Most', 'Max error, ulp', 'Why'],
+      ['Task', 'Type', 'Sizes', 'Library', 'State', 'Over origin', 'Least', 'Most', 'Max error, ulp'],
       own.map((e): Cell[] => {
         const ratios = e.rows.flatMap((row) => row.librarySpeedup?.value ?? []);
         return [
@@ -348,12 +351,11 @@ function libraries(r: BenchReport): string[] {
           e.dtype,
           e.sizes,
           e.library?.title ?? '',
-          e.library?.status ?? '',
+          e.library ? stateOf(e.library) : '',
           ratio(e.library?.score ?? null),
           figure(ratios.length > 0 ? times(Math.min(...ratios)) : NONE),
           figure(ratios.length > 0 ? times(Math.max(...ratios)) : NONE),
           number(e.library?.maxUlp ?? null, (x) => x.toPrecision(3)),
-          e.library?.reason ?? '',
         ];
       }),
     ),

@@ -69,7 +69,7 @@ export interface Heat {
 
 /** A row per task, a column per size; deeper = larger ratio, the other colour below 1, empty = not measured. */
 export function heatmapSvg(entries: readonly Entry[], heat: Heat, id: string): string {
-  const [left, top, cell] = [170, 46, 18];
+  const [left, top, cell] = [170, 58, 18];
   const columns = Math.max(1, ...entries.map((e) => e.rows.length));
   const rows = entries.map((entry, r) => {
     const y = top + r * 16;
@@ -94,11 +94,13 @@ export function heatmapSvg(entries: readonly Entry[], heat: Heat, id: string): s
   });
   const measured = entries.flatMap((e) => e.rows.map(heat.value)).filter((v) => v !== null);
   const width = Math.max(760, left + columns * cell + 20);
-  const legend = [1 / 4, 1, 2, 4, 8, 16, 32]
+  const steps = heat.deepest > 32 ? [1 / 4, 1, 4, 16, 64, 256, 1000] : [1 / 4, 1, 2, 4, 8, 16, 32];
+  const legend = steps
     .filter((v) => v <= heat.deepest)
     .map((v, i) => {
       const depth = Math.min(1, Math.abs(Math.log(v)) / Math.log(heat.deepest));
-      return `${svgRect(left + i * 66, top + entries.length * 16 + 14, 14, 12, v >= 1 ? HIGH : MARK, `fill-opacity="${coord(0.08 + 0.92 * depth)}" stroke="${RULE}"`)}${svgText(left + i * 66 + 18, top + entries.length * 16 + 24, times(v).replace('.00', ''))}`;
+      const more = v === heat.deepest ? ' or more' : '';
+      return `${svgRect(left + i * 66, top + entries.length * 16 + 14, 14, 12, v >= 1 ? HIGH : MARK, `fill-opacity="${coord(0.08 + 0.92 * depth)}" stroke="${RULE}"`)}${svgText(left + i * 66 + 18, top + entries.length * 16 + 24, `${v}×${more}`)}`;
     });
   return picture({
     id,
@@ -106,7 +108,12 @@ export function heatmapSvg(entries: readonly Entry[], heat: Heat, id: string): s
     words: `${heat.title}: ${entries.length} tasks, ${measured.length} figures${measured.length === 0 ? '' : ` from ${times(Math.min(...measured))} to ${times(Math.max(...measured))}`}. Every figure stands in the tables below.`,
     width,
     height: top + entries.length * 16 + 40,
-    body: [svgText(8, 20, `${heat.title} (columns: sizes in the task's order)`, 'start', BOLD), ...rows, ...legend],
+    body: [
+      svgText(8, 20, heat.title, 'start', BOLD),
+      svgText(8, 38, 'One column per size, in the task’s order; the figures are in the tables below'),
+      ...rows,
+      ...legend,
+    ],
   });
 }
 
@@ -134,7 +141,7 @@ export function classesSvg(classes: readonly Classes[], id: string): string {
   const names = ['compute', 'memory bandwidth', 'memory latency', 'no verdict'];
   const legend = names.map(
     (name, k) =>
-      `${svgRect(left + k * 140, top + classes.length * step + 8, 14, 12, fills[k] as string, `stroke="${INK}"`)}${svgText(left + k * 140 + 20, top + classes.length * step + 18, name)}`,
+      `${svgRect(left + k * 150, top + classes.length * step + 8, 14, 12, fills[k] as string, `stroke="${INK}" stroke-width="0.5" fill-opacity="0.6"`)}${svgText(left + k * 150 + 20, top + classes.length * step + 18, name)}`,
   );
   return picture({
     id,

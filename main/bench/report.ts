@@ -6,6 +6,7 @@ import {
   type Bottleneck,
   bottlenecks,
   type Dtype,
+  dtypes,
   type Estimate,
   type Evaluation,
   FORMAT,
@@ -15,6 +16,7 @@ import {
   type Outcome,
   type Roofline,
   type SizeSet,
+  sizeSets,
 } from '../contract/index.ts';
 import { roofline, sessionPeaks } from '../profile/roofline.ts';
 import { metric } from '../profile/table2.ts';
@@ -306,7 +308,10 @@ function successOf(entries: readonly Entry[]): Success[] {
     e.outcome === 'accepted' || e.outcome === 'trade-off' || e.outcome === 'not-faster'
       ? (e.score?.value ?? null)
       : null;
-  for (const group of grouped(entries, (e) => `${e.dtype} ${e.sizes}`)) {
+  const groups = sizeSets.flatMap((sizes) =>
+    dtypes.map((dtype) => entries.filter((e) => e.sizes === sizes && e.dtype === dtype)),
+  );
+  for (const group of groups) {
     add(
       'candidate',
       group.filter((e) => e.candidate !== null),

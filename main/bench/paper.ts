@@ -73,7 +73,7 @@ function microRow(e: Entry, paper: MicroRow['paper']): MicroRow {
 function whyNone(e: Entry, baseline: string): string {
   if (e.library !== null) return `${e.library.status}${e.library.reason === '' ? '' : `: ${e.library.reason}`}`;
   return baseline === 'Astra'
-    ? 'no vendor library does this task; Astra’s kernels are no part of this program'
+    ? 'Astra’s kernels are not shipped'
     : 'no library was measured';
 }
 

@@ -1,21 +1,32 @@
 /**
- * docs/screens/: every screen in both themes at 1440 × 900, and one at 1024 × 700, from a real server over recordings.
- * Usage: node build/screens.ts [NAME …] (needs dist/renderer and an installed Chromium, Chrome or Edge)
+ * docs/screens/: every screen in both themes at 1440 × 900, and some at 1024 × 700, from a real server: over recordings, and, for what
+ * needs a source page, over a history of real ncu pages with made-up times. Pictures that are no longer made are removed.
+ * Usage: node build/screens.ts [--out FOLDER] [NAME …] (needs an installed Chromium, Chrome or Edge)
  */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from '../test/e2e/browser.ts';
+import { storeProfiledRun } from '../test/e2e/profiled-run.ts';
+import { ensureRenderer } from '../test/e2e/renderer.ts';
 import { startServer, testHome } from '../test/e2e/server.ts';
+import { smallerPng } from './png.ts';
 
 const root = join(import.meta.dirname, '..');
-const folder = join(root, 'docs/screens');
+const { values: options, positionals: wanted } = parseArgs({
+  options: { out: { type: 'string' } },
+  allowPositionals: true,
+});
+const folder = options.out ?? join(root, 'docs/screens');
 
 /** What is in the history when the pictures are taken. */
 interface Scene {
-  /** Run that optimised softmax, by replay. */
+  /** Run that the pictures show: softmax optimised, by replay; or the one with ncu's source page. */
   readonly run: string;
 }
+
+type History = 'recorded' | 'profiled';
 
 interface Screen {
   readonly name: string;
@@ -24,6 +35,8 @@ interface Screen {
   readonly prepare?: (page: Page) => Promise<void>;
   /** Also at 1024 × 700. */
   readonly small?: boolean;
+  /** Default: recorded. */
+  readonly history?: History;
 }
 
 /** One line per picture: add yours here. */
@@ -37,9 +50,41 @@ const screens: readonly Screen[] = [
   },
   { name: 'run-start', hash: () => '#/run/new?task=softmax&dtype=bf16' },
   { name: 'kernel', hash: () => '#/kernel/softmax/bf16' },
+  {
+    name: 'kernel-edit',
+    hash: () => '#/kernel/dot_product/fp32?edit=1',
+    prepare: async (page) => {
+      await page.locator('.cm-content[contenteditable="true"]').click();
+      await page.keyboard.press('Control+Home');
+      await page.keyboard.insertText('#define VECTOR 4\n');
+      await page.getByRole('radio', { name: 'Against the parent' }).check({ force: true });
+      await page.locator('.cm-mergeView').waitFor();
+    },
+  },
   { name: 'profile', hash: ({ run }) => `#/profile/${run}:r3.a0` },
-  { name: 'history', hash: () => '#/history' },
+  {
+    name: 'profile-code',
+    history: 'profiled',
+    hash: ({ run }) => `#/profile/${run}:origin?tab=code`,
+    prepare: async (page) => {
+      await page.locator('#code-instructions [data-row]').first().waitFor();
+      await page.getByRole('button', { name: 'Hottest', exact: true }).click();
+    },
+    small: true,
+  },
+  { name: 'profile-metrics', history: 'profiled', hash: ({ run }) => `#/profile/${run}:origin?tab=metrics` },
+  { name: 'profile-versions', hash: ({ run }) => `#/profile/${run}:r3.a0?tab=versions` },
+  { name: 'profile-unavailable', history: 'profiled', hash: ({ run }) => `#/profile/${run}:r2.a0` },
+  {
+    name: 'history',
+    hash: () => '#/history',
+    prepare: async (page) => {
+      await page.locator('.grid-row', { hasText: 'r3.a0' }).first().click();
+    },
+    small: true,
+  },
   { name: 'compare', hash: ({ run }) => `#/compare/${run}:r1.a0/${run}:r3.a0` },
+  { name: 'compare-timings', hash: ({ run }) => `#/compare/${run}:r1.a0/${run}:r3.a0?tab=timings` },
   { name: 'settings', hash: () => '#/settings' },
   {
     name: 'palette',
@@ -80,37 +125,67 @@ async function shoot(page: Page, scene: Scene, screen: Screen, file: string): Pr
   await page.locator('.state-box[role="status"]').first().waitFor({ state: 'detached', timeout: 30_000 });
   await screen.prepare?.(page);
   await page.waitForTimeout(700);
-  await page.screenshot({ path: join(folder, file) });
+  writeFileSync(join(folder, file), smallerPng(await page.screenshot()));
   await page.keyboard.press('Escape');
-  console.log(`docs/screens/${file}`);
+  console.log(file);
 }
 
-async function takeAll(browser: Browser, url: string, wanted: readonly string[]): Promise<void> {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' });
-  const page = await context.newPage();
-  await page.goto(url);
-  await replay(page, 'spmv_csr-fp32');
-  await replay(page, 'debug-from-wrong');
-  const scene = { run: await replay(page, 'softmax-bf16') };
-  const chosen = screens.filter((s) => wanted.length === 0 || wanted.includes(s.name));
+const sizes = { whole: { width: 1440, height: 900 }, small: { width: 1024, height: 700 } } as const;
+const filesOf = ({ name, small }: Screen): string[] => [
+  `${name}-light.png`,
+  `${name}-dark.png`,
+  ...(small ? [`${name}-small.png`] : []),
+];
+
+async function takeAll(page: Page, scene: Scene, chosen: readonly Screen[]): Promise<void> {
   for (const theme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
-    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.setViewportSize(sizes.whole);
     for (const screen of chosen) await shoot(page, scene, screen, `${screen.name}-${theme}.png`);
     if (theme === 'dark') continue;
-    await page.setViewportSize({ width: 1024, height: 700 });
+    await page.setViewportSize(sizes.small);
     for (const screen of chosen.filter((s) => s.small)) await shoot(page, scene, screen, `${screen.name}-small.png`);
   }
 }
 
+/** The pictures over one history, in a server of its own. */
+async function over(history: History, browser: Browser, chosen: readonly Screen[]): Promise<void> {
+  if (chosen.length === 0) return;
+  const home = testHome();
+  const profiled = history === 'profiled' ? await storeProfiledRun(join(home.path, 'data')) : null;
+  const server = await startServer(home.path);
+  const context = await browser.newContext({ viewport: sizes.whole, reducedMotion: 'reduce' });
+  try {
+    const page = await context.newPage();
+    await page.goto(server.url);
+    if (profiled === null) {
+      await replay(page, 'spmv_csr-fp32');
+      await replay(page, 'debug-from-wrong');
+    }
+    await takeAll(page, { run: profiled ?? (await replay(page, 'softmax-bf16')) }, chosen);
+  } finally {
+    await context.close();
+    await server.stop();
+    home.remove();
+  }
+}
+
+const unknown = wanted.filter((name) => !screens.some((s) => s.name === name));
+if (unknown.length > 0) throw new Error(`no such picture: ${unknown.join(', ')}`);
+const chosen = screens.filter((s) => wanted.length === 0 || wanted.includes(s.name));
 mkdirSync(folder, { recursive: true });
-const home = testHome();
-const server = await startServer(home.path);
+await ensureRenderer();
 const browser = await launchBrowser();
 try {
-  await takeAll(browser, server.url, process.argv.slice(2));
+  for (const history of ['recorded', 'profiled'] as const)
+    await over(
+      history,
+      browser,
+      chosen.filter((s) => (s.history ?? 'recorded') === history),
+    );
 } finally {
   await browser.close();
-  await server.stop();
-  home.remove();
 }
+// demo.png is made by build/demo-screen.ts.
+const made = new Set(['demo.png', ...screens.flatMap(filesOf)]);
+for (const file of readdirSync(folder)) if (file.endsWith('.png') && !made.has(file)) rmSync(join(folder, file));

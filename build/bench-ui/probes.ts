@@ -51,6 +51,42 @@ export function longestFrame(page: Page, selector: string, frames = 90, step = 1
   );
 }
 
+/** What the page's main thread did, ms of its processor time: what other processes take of the machine is not in it. */
+export interface MainThread {
+  readonly task: number;
+  readonly script: number;
+  readonly style: number;
+  readonly layout: number;
+}
+
+/** Processor time of the main thread while `work` runs. */
+export async function mainThread<T>(page: Page, work: () => Promise<T>): Promise<{ got: T; spent: MainThread }> {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const read = async (): Promise<MainThread> => {
+    const { metrics } = await cdp.send('Performance.getMetrics');
+    const ms = (name: string): number => 1000 * (metrics.find((m) => m.name === name)?.value ?? Number.NaN);
+    return {
+      task: ms('TaskDuration'),
+      script: ms('ScriptDuration'),
+      style: ms('RecalcStyleDuration'),
+      layout: ms('LayoutDuration'),
+    };
+  };
+  try {
+    const before = await read();
+    const got = await work();
+    const after = await read();
+    const less = (name: keyof MainThread): number => after[name] - before[name];
+    return {
+      got,
+      spent: { task: less('task'), script: less('script'), style: less('style'), layout: less('layout') },
+    };
+  } finally {
+    await cdp.detach();
+  }
+}
+
 /** Collects the durations of key presses (Event Timing: from the press to the next paint); gives back a function that reads them. */
 export async function keyLatencies(page: Page): Promise<() => Promise<readonly number[]>> {
   await page.evaluate(() => {

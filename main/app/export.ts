@@ -49,7 +49,9 @@ function bestOf(run: RunRecord, state: RunState): Found {
 
 /** "RUN" or "last": its best version; "RUN:origin", "RUN:r1.a0". */
 export async function locate(store: Store, name: string): Promise<{ run: RunRecord; state: RunState; found: Found }> {
-  const [runName = '', position] = name.split(':', 2);
+  const colon = name.indexOf(':');
+  const runName = colon < 0 ? name : name.slice(0, colon);
+  const position = colon < 0 ? undefined : name.slice(colon + 1);
   const run = await store.find(runName);
   const state = stateOf(await store.events(run.id));
   if (position === undefined) return { run, state, found: bestOf(run, state) };

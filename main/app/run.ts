@@ -331,7 +331,12 @@ export async function evaluateSource(
 export async function resumeRun(app: AppContext, params: ResumeParams, ctx: ServiceContext): Promise<RunReport> {
   return withStore(ctx, historyFolder(), async (store) => {
     const found = await store.find(params.run);
-    if (found.status === 'done') return finished(store, found.id);
+    if (found.status === 'done') {
+      // What the user says to a run that waits for nothing must not be dropped in silence.
+      if (params.answer !== undefined || params.answerText !== undefined) await takeAnswer(store, found, '');
+      await decisionOf(store, found, params, ctx);
+      return finished(store, found.id);
+    }
     if (found.kind === 'demo' || found.kind === 'replay')
       return resumeReplay(app, store, found, ctx, await decisionOf(store, found, params, ctx));
     if (params.answer !== undefined) await takeAnswer(store, found, await readSource(params.answer, ctx));

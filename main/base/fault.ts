@@ -1,5 +1,5 @@
 import { type AppError, AppFailure, err, type Result } from '../contract/index.ts';
-import { redact } from './redact.ts';
+import { redact, withoutSecrets } from './redact.ts';
 
 const codeOf = (fault: unknown): string | undefined =>
   typeof fault === 'object' && fault !== null && 'code' in fault && typeof fault.code === 'string'
@@ -35,13 +35,14 @@ export function toAppError(fault: unknown): AppError {
   return { code: 'internal', message: 'Something unexpected went wrong.', detail: redact(text) };
 }
 
-/** Runs a function that may throw and gives back a Result. */
+/** Runs a function that may throw and gives back a Result. A key that the user typed as a name is not repeated in its error. */
 export async function attempt<T>(fn: () => Promise<T> | T): Promise<Result<T>> {
   try {
     return { ok: true, value: await fn() };
   } catch (fault) {
     const { code, message, remedy, detail } = toAppError(fault);
-    return err(code, message, { remedy, detail });
+    const shown = (text: string | undefined): string | undefined => text && withoutSecrets(text);
+    return err(code, withoutSecrets(message), { remedy: shown(remedy), detail: shown(detail) });
   }
 }
 

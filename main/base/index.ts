@@ -19,5 +19,5 @@ export {
 } from './paths.ts';
 export type { ChildExit, ChildHandle, ChildOptions } from './process.ts';
 export { deriveRoot, deriveSeed, newRootSeed, Prng } from './random.ts';
-export { holdsSecret, isSecretName, redact, redactDeep, registerSecret } from './redact.ts';
+export { holdsSecret, isSecretName, redact, redactDeep, registerSecret, withoutSecrets } from './redact.ts';
 export { killGroup, run, startChild, startTimeOf } from './spawn.ts';

@@ -1,6 +1,12 @@
 /** Values of keys seen in this process. They are kept only here, only in memory. */
 const secrets = new Set<string>();
 
+/** Names of fields as redact() leaves them: plain data repeats a few names thousands of times. */
+const redactedKeys = new Map<string, string>();
+const mostKeys = 2000;
+/** The shortest text that any shape below matches: "a://:x@". */
+const shortestShape = 7;
+
 /**
  * Shapes that are keys whoever made them. Each keeps what tells the reader which kind of key stood there. Parts that may begin anywhere
  * in a long word are bounded: without a bound the search is quadratic in the word's length (40 KB of one letter took 3 s).
@@ -26,7 +32,9 @@ const shapes: readonly (readonly [RegExp, string])[] = [
 /** Makes a value a secret for the life of this process. Values under 4 characters are ignored: they would blank out half the text. */
 export function registerSecret(value: string): void {
   const trimmed = value.trim();
-  if (trimmed.length >= 4) secrets.add(trimmed);
+  if (trimmed.length < 4) return;
+  secrets.add(trimmed);
+  redactedKeys.clear();
 }
 
 /** True when the text holds a registered secret, as it is or URL-encoded. */
@@ -34,6 +42,12 @@ export function holdsSecret(text: string): boolean {
   for (const secret of secrets) if (text.includes(secret) || text.includes(encodeURIComponent(secret))) return true;
   return false;
 }
+
+/** Removes registered secrets only: shapes of keys also fit code and words of the user's, which stay. */
+export const withoutSecrets = (text: string): string => (holdsSecret(text) ? redact(text) : text);
+
+/** True when any secret is registered: without one, texts need not be looked through for them. */
+export const knowsSecrets = (): boolean => secrets.size > 0;
 
 /** True for names under which keys are usually kept (OPENAI_API_KEY, HF_TOKEN, AWS_SECRET_ACCESS_KEY …). */
 export function isSecretName(name: string): boolean {
@@ -51,18 +65,31 @@ export function redact(text: string): string {
     const encoded = encodeURIComponent(secret);
     if (encoded !== secret) out = out.replaceAll(encoded, '[redacted]');
   }
+  if (out.length < shortestShape) return out;
   for (const [shape, instead] of shapes) out = out.replace(shape, instead);
   return out;
 }
 
-/** redact() for every string inside plain data, keys included; values under key-like names vanish whole. */
-export function redactDeep<T>(value: T): T {
-  if (typeof value === 'string') return redact(value) as T;
-  if (Array.isArray(value)) return value.map((v) => redactDeep(v)) as T;
+function redactedKey(key: string): string {
+  const known = redactedKeys.get(key);
+  if (known !== undefined) return known;
+  const out = redact(key);
+  if (redactedKeys.size >= mostKeys) redactedKeys.clear();
+  redactedKeys.set(key, out);
+  return out;
+}
+
+/**
+ * redact() for every string inside plain data, keys included; values under key-like names vanish whole.
+ * `before`: what else is done to every value first.
+ */
+export function redactDeep<T>(value: T, before?: (text: string) => string): T {
+  if (typeof value === 'string') return redact(before ? before(value) : value) as T;
+  if (Array.isArray(value)) return value.map((v) => (typeof v === 'number' ? v : redactDeep(v, before))) as T;
   if (value !== null && typeof value === 'object') {
     const out: Record<string, unknown> = {};
     for (const [key, inner] of Object.entries(value))
-      out[redact(key)] = typeof inner === 'string' && isSecretName(key) ? '[redacted]' : redactDeep(inner);
+      out[redactedKey(key)] = typeof inner === 'string' && isSecretName(key) ? '[redacted]' : redactDeep(inner, before);
     return out as T;
   }
   return value;

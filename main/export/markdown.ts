@@ -4,13 +4,23 @@ import type { Estimate } from '../contract/index.ts';
 /** Folders of a user or a machine have no place in a report that is passed on; the toolkit's own under /usr may stay. */
 const paths = /(?<![\w.])(?:\/(?!usr\/)[\w.@~+-]+(?:\/[\w.@~+-]+)+|[A-Za-z]:\\[^\s"']+)/g;
 
-/** Free text of a run as one paragraph: no keys, no paths, no control characters. */
+/** Characters that act on whoever shows the text: controls, and those that turn its direction. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
+const acting = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+/g;
+
+/**
+ * Text of models and tools is shown as it stands: it makes no tag, link, picture or code block. Brackets that lead to no link (intervals)
+ * stay readable.
+ */
+const inert = (text: string): string =>
+  text
+    .replaceAll(/[\\`]/g, '\\$&')
+    .replaceAll(/\](?=[([:])/g, '\\]')
+    .replaceAll('<', '&lt;');
+
+/** Free text of a run as one paragraph: no keys, no paths, no control characters, no markup. Not to be applied twice. */
 export const paragraph = (text: string): string =>
-  redact(text)
-    .replaceAll(paths, '[path]')
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
-    .replaceAll(/[\u0000-\u001f\u007f]+/g, ' ')
-    .trim();
+  inert(redact(text).replaceAll(paths, '[path]').replaceAll(acting, ' ')).trim();
 
 /** Text inside a table. */
 export const cell = (text: string): string => paragraph(text).replaceAll('|', '\\|');
@@ -21,7 +31,12 @@ export const table = (head: readonly string[], rows: readonly (readonly string[]
   ...rows.map((row) => `| ${row.map(cell).join(' | ')} |`),
 ];
 
-export const code = (text: string): string => `\`\`\`\n${redact(text)}\n\`\`\``;
+/** A block of code; its fence is longer than any inside it. */
+export function code(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}\n${redact(text)}\n${fence}`;
+}
 
 /** Four significant digits without an exponent. */
 const significant = (x: number): string => {

@@ -9,7 +9,7 @@ import {
 } from '../contract/index.ts';
 import type { LoadedTask } from '../evaluate/task/index.ts';
 import { versionArgs } from './build-script.ts';
-import { cell, code, estimate, number, paragraph, ratio, table, time } from './markdown.ts';
+import { code, estimate, number, paragraph, ratio, table, time } from './markdown.ts';
 
 /** What the raw job result says beyond the evaluation. */
 export type Measured = Pick<TimeResult, 'timerStepNs' | 'peaks' | 'clocks'> & {
@@ -212,15 +212,7 @@ function environmentSection(input: ReportInput): string[] {
       ['measured write bandwidth', `${(measured.peaks.writeBytesPerS / 1e9).toFixed(0)} GB/s`],
       ['measured fp32 rate', `${(measured.peaks.fp32FlopsPerS / 1e12).toFixed(1)} TFLOP/s`],
     );
-  return [
-    '',
-    '## Environment',
-    '',
-    ...table(
-      ['', ''],
-      rows.map(([k, v]) => [k as string, cell(v as string)]),
-    ),
-  ];
+  return ['', '## Environment', '', ...table(['', ''], rows)];
 }
 
 /** Everything that a reader might look for and not find, with the reason. */
@@ -267,7 +259,7 @@ export function reportText(input: ReportInput): string {
   const what = position === 'origin' ? 'origin' : `version ${position}`;
   const flags = versionArgs(position === 'origin' ? [] : input.compileArgs);
   const lines = [
-    `# ${task.task.title} (${task.task.id}, ${dtype}): ${what}`,
+    `# ${paragraph(task.task.title)} (${task.task.id}, ${dtype}): ${what}`,
     '',
     ...originLines(input),
     ...(input.scheme === '' ? [] : ['', `Scheme: ${paragraph(input.scheme)}`]),

@@ -1,4 +1,4 @@
-import { redact } from '../base/redact.ts';
+import { redact, withoutSecrets } from '../base/redact.ts';
 import { err, type ModelState, ok, type Result } from '../contract/index.ts';
 import { checkAddress } from './address.ts';
 import { classify } from './fault.ts';
@@ -135,9 +135,10 @@ export async function listModels(
   const own = unknown ? await ownContexts(address.value.origin, endpoint.key, signal) : () => null;
   return ok(
     found.map((m) => ({
-      id: m.id,
+      // A server may repeat the key that it was asked with.
+      id: withoutSecrets(m.id),
       contextTokens: contextOf(m) ?? own(m.id),
-      ownedBy: typeof m.owned_by === 'string' && m.owned_by !== '' ? m.owned_by : null,
+      ownedBy: typeof m.owned_by === 'string' && m.owned_by !== '' ? withoutSecrets(m.owned_by) : null,
       price: options.prices === undefined ? null : priceOf(options.prices, address.value.hostname, m.id),
     })),
   );

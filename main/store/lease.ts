@@ -111,21 +111,28 @@ export async function isDriven(db: Database, run: string): Promise<boolean> {
   return held !== undefined && isHeld(held);
 }
 
-const heldBy = (run: string, row: LeaseRow): AppFailure =>
-  new AppFailure(
+const isHere = (row: LeaseRow): boolean => row.place === thisPlace().place && row.pid === process.pid;
+
+function heldBy(run: string, row: LeaseRow): AppFailure {
+  if (isHere(row))
+    return new AppFailure(
+      err('store.lease', `Run ${run} is under way in this program already.`, {
+        remedy: 'Watch it, or pause or cancel it first.',
+      }).error,
+    );
+  return new AppFailure(
     err('store.lease', `Run ${run} is being driven by another process (${row.host}, pid ${row.pid}).`, {
       remedy: `Watch it with \`cudamaster show ${run} --follow\`, or end that process first.`,
       detail: `last sign of life ${row.heartbeat_at}`,
     }).error,
   );
+}
 
 /** Runs that a living process drives now, and which: this one, or another. */
 export async function drivers(db: Database): Promise<Map<string, { pid: number; host: string; here: boolean }>> {
-  const { place } = thisPlace();
   const rows = (await db.all('SELECT * FROM leases')) as unknown as LeaseRow[];
   const out = new Map<string, { pid: number; host: string; here: boolean }>();
   for (const row of rows as (LeaseRow & { run: string })[])
-    if (isHeld(row))
-      out.set(row.run, { pid: row.pid, host: row.host, here: row.place === place && row.pid === process.pid });
+    if (isHeld(row)) out.set(row.run, { pid: row.pid, host: row.host, here: isHere(row) });
   return out;
 }

@@ -1,3 +1,4 @@
+import { withoutSecrets } from '../base/redact.ts';
 import { AppFailure, type Dtype, type Evaluation, err, type RunEvent, type VersionRow } from '../contract/index.ts';
 import type { SqlValue } from './db/connection.ts';
 import type { Database, Tx } from './db/database.ts';
@@ -262,7 +263,7 @@ export interface VersionEdit {
 export async function editVersion(db: Database, id: string, edit: VersionEdit): Promise<VersionRow> {
   const parts = partsOfVersion(id);
   const columns: [string, SqlValue][] = [];
-  if (edit.note !== undefined) columns.push(['note', edit.note]);
+  if (edit.note !== undefined) columns.push(['note', withoutSecrets(edit.note)]);
   if (edit.pinned !== undefined) columns.push(['pinned', edit.pinned ? 1 : 0]);
   if (edit.deleted !== undefined) columns.push(['deleted_at', edit.deleted ? new Date().toISOString() : null]);
   const changed = await db.transaction((tx) => update(tx, parts.run, parts, columns));

@@ -78,8 +78,17 @@ async function listenPort(app: App, port: number): Promise<void> {
   }
 }
 
+/** sun_path holds 104 bytes on macOS, 108 on Linux, its end included. */
+const socketPathBytes = 103;
+
 /** The socket is made with the rights it keeps: nobody else can connect even for a moment. */
 async function listenSocket(app: App, path: string): Promise<void> {
+  if (Buffer.byteLength(path) > socketPathBytes)
+    throw new AppFailure(
+      err('usage', `The path of the socket is longer than ${socketPathBytes} bytes, which systems do not take.`, {
+        remedy: 'Choose a shorter one, for example in /run/user or /tmp.',
+      }).error,
+    );
   await removeStale(path);
   const before = process.umask(0o177);
   try {

@@ -9,12 +9,14 @@ import { replayRecording } from '../../main/app/replay.ts';
 import { sha256Hex } from '../../main/base/hash.ts';
 import { setResourceRoot } from '../../main/base/paths.ts';
 import { registerSecret } from '../../main/base/redact.ts';
-import { type Dtype, unwrap } from '../../main/contract/index.ts';
+import { type Dtype, type Evaluation, unwrap } from '../../main/contract/index.ts';
 import { loadTask, taskIds } from '../../main/evaluate/task/index.ts';
 import { shellWord, versionArgs } from '../../main/export/build-script.ts';
 import { type ExportBundle, type ExportInput, exportBundle } from '../../main/export/index.ts';
+import { reportText } from '../../main/export/report.ts';
 import { zipOf } from '../../main/export/zip.ts';
 import { Store } from '../../main/store/index.ts';
+import { machine } from '../app/lab.ts';
 import { cuda } from '../harness/build.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -82,7 +84,8 @@ describe('a recorded run', () => {
     else process.env.TZ = zone;
     origin = (await bundleOf(app, store, `${run.id}:origin`)).bundle;
     await expect(bundleOf(app, store, `${run.id}:r9.a0`)).rejects.toThrow(/no version r9.a0/);
-    await expect(bundleOf(app, store, `${run.id}:nothing`)).rejects.toThrow(/names no version/);
+    for (const rest of ['nothing', 'r1.a0:more', 'origin:', ''])
+      await expect(bundleOf(app, store, `${run.id}:${rest}`)).rejects.toThrow(/names no version/);
     await expect(bundleOf(app, store, 'nowhere')).rejects.toThrow(/no run nowhere/);
     await store.close();
   }, 60_000);
@@ -157,6 +160,26 @@ describe('what a bundle must not do', () => {
       exportBundle(plain('softmax', 'fp32', { scheme: 'see /home/ada/notes.txt, sk-abcdefghijklmnopqrstuvwx\nnext' })),
     );
     expect(files.get('report.md')).toContain('Scheme: see [path], sk-[redacted] next');
+  });
+
+  it('shows free text as text: no tag, link, picture, code block, table cell or control character of it acts', () => {
+    const hostile =
+      '<script>alert(1)</script> ![t](http://evil.example/t.png) \\[x\\](javascript:alert(3)) ``` \\| a | \u202e\u009b31m';
+    const given = plain('softmax', 'fp32', { position: 'r1.a0', scheme: hostile, compileArgs: ['-DX=```\n# Owned'] });
+    const title = { ...given.task, task: { ...given.task.task, title: hostile } };
+    const evaluation: Evaluation = {
+      ...{ outcome: 'valid', reason: hostile, digest: '', verified: false, figures: null, error: null, wrong: [] },
+      ...{ incidents: [], build: null, profile: null, gpu: null, jobWallMs: 0 },
+      machine: { ...machine, driver: hostile },
+    };
+    const report = reportText({ ...given, task: title, evaluation });
+    const text = report.replaceAll(/\\./g, '');
+    expect(text).not.toMatch(/<script|\]\(|[\u0080-\u009f\u202e]/);
+    const row = text.split('\n').find((line) => line.startsWith('| driver |')) ?? '';
+    expect(row.split('|')).toHaveLength(4);
+    // Three blocks: arguments, whose fence is longer than what they hold, and the two commands.
+    expect(text.match(/^`{3,}$/gm)).toEqual(['````', '````', '```', '```']);
+    expect(text.match(/`{3,}/g)).toHaveLength(5);
   });
 
   it('refuses unsafe names and a task without a reference', () => {

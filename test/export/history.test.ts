@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sha256Hex } from '../../main/base/hash.ts';
+import { registerSecret } from '../../main/base/redact.ts';
 import { unwrap, type VersionRow } from '../../main/contract/index.ts';
 import { createHost } from '../../main/host/index.ts';
 
@@ -53,6 +54,17 @@ test('note, pin and bin are kept, and go again', async () => {
     pinned: false,
     note: '',
   });
+});
+
+test('a key in a note, or given for a name, is neither kept nor repeated', async () => {
+  registerSecret('note-key-nobody-may-see');
+  const edit = { note: 'asked with note-key-nobody-may-see' };
+  const row = unwrap(await services.editVersion({ version: 'last:r1.a1', edit }, ctx));
+  expect(row.note).toBe('asked with [redacted]');
+  for (const file of readdirSync(join(home, 'data')).filter((name) => name.startsWith('history.db')))
+    expect(readFileSync(join(home, 'data', file)).includes('note-key-nobody')).toBe(false);
+  const wrong = await services.show({ run: 'note-key-nobody-may-see' }, ctx);
+  expect(wrong.ok ? '' : wrong.error.message).toBe('There is no run [redacted] in the history.');
 });
 
 test('what does not exist is refused with its name', async () => {

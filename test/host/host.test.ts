@@ -164,6 +164,42 @@ describe('a replay over the API', () => {
     expect(over.ok ? '' : over.error.message).toContain('not under way (cancelled)');
   });
 
+  it('obeys a cancel that meets it while it is being taken up, and says whose it is', async () => {
+    const host = hostOf();
+    const [a, b] = [connect(host), connect(host)];
+    const { run } = await a.got('runs.replay', { recording: 'softmax-bf16', slowMs: 400 });
+    await a.got('runs.cancel', { run });
+    for (let delay = 0; delay < 40; delay += 8) {
+      const resumed = a.call('runs.resume', { run });
+      await pause(delay);
+      const [first, other] = await Promise.all([b.call('runs.cancel', { run }), b.call('runs.resume', { run })]);
+      await resumed;
+      // Whoever came first: nothing is left running that somebody cancelled after it was taken up.
+      if (first.ok) await b.call('runs.cancel', { run });
+      else expect(first.error.message).not.toContain('another process');
+      if (!other.ok) expect(other.error.message).toMatch(/in this program|released/);
+      await a.call('runs.cancel', { run });
+      expect((await a.got('runs.get', { run })).row).toMatchObject({ status: 'cancelled', drivenBy: null });
+    }
+    expect(host.activeRuns()).toBe(0);
+  });
+
+  it('is not answered, approved or rejected once it is done', async () => {
+    const client = connect(hostOf());
+    const { run } = await client.got('runs.replay', { recording: replayed });
+    client.subscribe('s', run);
+    await client.settled('s');
+    for (const call of [
+      client.call('runs.answer', { run, text: 'late' }),
+      client.call('runs.approve', { run }),
+      client.call('runs.approve', { run, reject: true }),
+    ]) {
+      const answer = await call;
+      expect(answer.ok ? '' : answer.error.message).toContain('does not wait');
+    }
+    expect(await client.got('runs.resume', { run })).toEqual({ run });
+  });
+
   it('waits for each scheme to be approved, changed or rejected', async () => {
     const client = connect(hostOf());
     const { run } = await client.got('runs.replay', { recording: 'softmax-bf16', approve: true });

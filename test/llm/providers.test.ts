@@ -15,6 +15,7 @@ import {
   openAiProvider,
   presets,
   probeContext,
+  readKey,
   routeByAgent,
   withoutPrice,
   withPrice,
@@ -183,6 +184,12 @@ describe('lists of models', () => {
     const listed = await listModels(endpoint(server));
     expect(listed).toMatchObject({ ok: false, error: { code, remedy: expect.any(String) } });
     expect(await probeContext({ ...endpoint(server), model: 'm' })).toBeNull();
+  });
+  it('a server that repeats the key does not get it shown', async () => {
+    const key = unwrap(readKey({ env: 'CM_K' }, { CM_K: 'listed-key-nobody-may-see' })) ?? '';
+    const server = await serve(json({ data: [{ id: `m-${key}`, owned_by: key, context_length: 4096 }] }));
+    const listed = unwrap(await listModels({ ...endpoint(server), key }));
+    expect(listed).toMatchObject([{ id: 'm-[redacted]', ownedBy: '[redacted]' }]);
   });
   it('nobody there, and "local only"', async () => {
     const server = await serve(json({ data: [] }));

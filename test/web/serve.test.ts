@@ -116,6 +116,7 @@ describe('a server of its own process', () => {
     writeFileSync(file, 'mine');
     await expect(startServe(['--socket', file])).rejects.toThrow('there is a file of that name');
     expect(readFileSync(file, 'utf8')).toBe('mine');
+    await expect(startServe(['--socket', `/tmp/${'x'.repeat(150)}`])).rejects.toThrow('longer than 103 bytes');
   });
 });
 

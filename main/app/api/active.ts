@@ -104,6 +104,11 @@ export class ActiveRuns {
     entry.note = note;
   }
 
+  /** Resolves when everything that is starting now has begun, or failed to. */
+  async begun(): Promise<void> {
+    await Promise.allSettled(this.#starting.keys());
+  }
+
   /** Stops a run after its current step. false: this process does not drive it. */
   pause(run: string): boolean {
     const entry = this.#runs.get(run);

@@ -1,5 +1,6 @@
 import { attempt } from '../../base/fault.ts';
 import { AppFailure, err } from '../../contract/index.ts';
+import type { Store } from '../../store/index.ts';
 import type { ServiceContext } from '../events.ts';
 import { replayRecording } from '../replay.ts';
 import { evaluateSource, optimizeTask, type ResumeParams, resumeRun } from '../run.ts';
@@ -27,11 +28,20 @@ async function begin(api: ApiContext, drive: Drive): Promise<{ run: string }> {
 const resume = (api: ApiContext, params: ResumeParams): Promise<{ run: string }> =>
   begin(api, (ctx) => resumeRun(api.app, params, ctx));
 
+/** A run that this process has taken just now is not among the active ones yet: pause and cancel must not miss it. */
+async function arrived(api: ApiContext, store: Store, run: string): Promise<void> {
+  if (!api.active.has(run) && (await store.drivers()).get(run)?.here) await api.active.begun();
+}
+
 /** Who drives a run that this process does not. Throws what says so. */
 async function elsewhere(api: ApiContext, name: string, doing: string): Promise<never> {
   const store = await api.store();
   const run = await store.find(name);
   const driver = (await store.drivers()).get(run.id);
+  if (driver?.here)
+    throw new AppFailure(
+      err('store.lease', `Run ${run.id} is being started or ended by this program.`, { remedy: 'Try again.' }).error,
+    );
   if (driver)
     throw new AppFailure(
       err('store.lease', `Run ${run.id} is driven by another process (${driver.host}, pid ${driver.pid}).`, {
@@ -64,13 +74,17 @@ export const drivingMethods = (api: ApiContext): Handlers<Methods> => ({
   'runs.approve': ({ run, scheme, reject }) =>
     resume(api, { run, decision: { verdict: reject === true ? 'reject' : 'approve', scheme } }),
   'runs.pause': async ({ run }) => {
-    const { id, status } = await (await api.store()).find(run);
+    const store = await api.store();
+    const { id } = await store.find(run);
+    await arrived(api, store, id);
+    const { status } = await store.find(id);
     if (status !== 'running' || !api.active.pause(id)) await elsewhere(api, id, 'Pause');
     return null;
   },
   'runs.cancel': async ({ run }) => {
     const store = await api.store();
     const before = await store.find(run);
+    await arrived(api, store, before.id);
     const stopped = await api.active.cancel(before.id);
     const found = await store.find(before.id);
     if (stopped && (found.status === 'cancelled' || found.status === 'done')) return null;

@@ -11,19 +11,20 @@ import { build } from 'vite';
 
 const root = join(import.meta.dirname, '..');
 
-export async function bundleRenderer(): Promise<void> {
+/** Default: dist/renderer. */
+export async function bundleRenderer(into = join(root, 'dist/renderer')): Promise<void> {
   // Also from within a test, whose NODE_ENV would give React's development version: larger, and several times slower.
   const { NODE_ENV: before } = process.env;
   process.env.NODE_ENV = 'production';
   try {
-    await bundle();
+    await bundle(into);
   } finally {
     if (before === undefined) delete process.env.NODE_ENV;
     else process.env.NODE_ENV = before;
   }
 }
 
-async function bundle(): Promise<void> {
+async function bundle(outDir: string): Promise<void> {
   await build({
     mode: 'production',
     root: join(root, 'renderer'),
@@ -32,7 +33,7 @@ async function bundle(): Promise<void> {
     logLevel: 'warn',
     plugins: [react()],
     build: {
-      outDir: join(root, 'dist/renderer'),
+      outDir,
       emptyOutDir: true,
       target: 'chrome120',
       // Fonts and pictures as files, never as data: in the page.

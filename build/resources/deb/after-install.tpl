@@ -1,0 +1,3 @@
+
+# The command line.
+ln -sf '/opt/${sanitizedProductName}/resources/cudamaster/bin/cudamaster' '/usr/bin/cudamaster'

@@ -19,6 +19,9 @@ cublasHandle_t handle() {
   static cublasHandle_t made = [] {
     cublasHandle_t h;
     check(cublasCreate(&h), "cublasCreate");
+    // By default the parts of a split sum may be added in bf16.
+    const int math = CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+    check(cublasSetMathMode(h, static_cast<cublasMath_t>(math)), "cublasSetMathMode");
     return h;
   }();
   return made;

@@ -54,6 +54,25 @@ export class Prng {
     return result;
   }
 
+  /** Fills `out` as u32() would, one after the other; the state stays in registers meanwhile. */
+  fill(out: Uint32Array): void {
+    let { a, b, c, d } = this;
+    for (let i = 0; i < out.length; i++) {
+      out[i] = Math.imul(rotl(Math.imul(b, 5), 7), 9);
+      const t = b << 9;
+      c ^= a;
+      d ^= b;
+      b ^= c;
+      a ^= d;
+      c ^= t;
+      d = rotl(d, 11);
+    }
+    this.a = a;
+    this.b = b;
+    this.c = c;
+    this.d = d;
+  }
+
   /** Uniform in [0, 1) with 53 bits. */
   next(): number {
     const high = this.u32() >>> 5;

@@ -46,10 +46,18 @@ export interface Spread {
   readonly processes: number;
 }
 
-/** One process at one size: its centres (A relative, then A absolute) and bank of deviations of resampled ones. */
+/** Every process at every size, one after the other (a cell each): deviations of their centres and banks of deviations of resampled ones. */
 interface Prepared {
+  /** Cells of problem i: from `first[i]` up to `first[i + 1]`. */
+  readonly first: Int32Array;
+  /** Number of the cell's process, the same at every size. */
+  readonly slot: Int32Array;
+  readonly processes: number;
+  /** cells × width; centres at first (A relative, then A absolute), then their share of a draw. */
   readonly centres: Float64Array;
+  /** cells × rows × width. */
   readonly bank: Float64Array;
+  readonly rows: number;
 }
 
 /** Columns: per block the arm's log minus the block's mean over arms (drift cancels), then the logs themselves. */
@@ -67,29 +75,61 @@ function columnsOf(cell: Cell, arms: number): Float64Array[] {
   return columns;
 }
 
-function prepare(cell: Cell, arms: number, bankSize: number, prng: Prng): Prepared {
-  const columns = columnsOf(cell, arms);
-  const orders = columns.map(ascending);
+/**
+ * Interquartile mean of resampled values: `interquartileMean` for the inner loop, with the same operations in the same order. `sorted` holds the
+ * values ascending from `at` on and `order` their blocks; `counts`: how often each block was drawn, n times in all.
+ */
+function resampledCentre(sorted: Float64Array, order: Uint16Array, at: number, counts: Uint16Array, n: number): number {
+  const lo = n / 4;
+  const hi = n - lo;
+  let k = at;
+  let seen = 0;
+  let next = counts[order[k] as number] as number;
+  while (next <= lo) {
+    seen = next;
+    k++;
+    next = seen + (counts[order[k] as number] as number);
+  }
+  let sum = (sorted[k] as number) * (Math.min(next, hi) - lo);
+  while (next < hi) {
+    seen = next;
+    k++;
+    const count = counts[order[k] as number] as number;
+    next = seen + count;
+    sum += (sorted[k] as number) * (next < hi ? count : hi - seen);
+  }
+  return sum / (hi - lo);
+}
+
+/** Fills in the centres and the bank of one cell: block resamples, whole rows, so that pairs stay together. */
+function prepare(cell: Cell, arms: number, index: number, to: Prepared, prng: Prng): void {
   const n = cell.blocks;
-  const width = columns.length;
-  const centres = Float64Array.from(columns, (column, c) =>
-    interquartileMean(column, orders[c] as Uint16Array, null, n),
-  );
-  const bank = new Float64Array(bankSize * width);
+  const width = 2 * arms;
+  const { centres, bank, rows } = to;
+  const sorted = new Float64Array(width * n);
+  const order = new Uint16Array(width * n);
+  const from = index * width;
+  for (const [c, column] of columnsOf(cell, arms).entries()) {
+    const its = ascending(column);
+    order.set(its, c * n);
+    for (let k = 0; k < n; k++) sorted[c * n + k] = column[its[k] as number] as number;
+    centres[from + c] = interquartileMean(column, its, null, n);
+  }
   const counts = new Uint16Array(n);
+  const draws = new Uint32Array(n);
   const unbias = n > 1 ? Math.sqrt(n / (n - 1)) : 1;
-  for (let k = 0; k < bankSize; k++) {
+  for (let row = index * rows; row < (index + 1) * rows; row++) {
     counts.fill(0);
+    prng.fill(draws);
     for (let draw = 0; draw < n; draw++) {
-      const at = Math.floor((prng.u32() / 4294967296) * n);
+      const at = Math.floor(((draws[draw] as number) / 4294967296) * n);
       counts[at] = (counts[at] as number) + 1;
     }
     for (let c = 0; c < width; c++) {
-      const value = interquartileMean(columns[c] as Float64Array, orders[c] as Uint16Array, counts, n);
-      bank[k * width + c] = (value - (centres[c] as number)) * unbias;
+      const value = resampledCentre(sorted, order, c * n, counts, n);
+      bank[row * width + c] = (value - (centres[from + c] as number)) * unbias;
     }
   }
-  return { centres, bank };
 }
 
 /** Fills `out` with standard normal numbers by the polar method; an odd one is kept for the next time. */
@@ -133,10 +173,8 @@ export function bootstrap(
   const prng = new Prng(options.seed);
   const arms = table.arms.length;
   const width = 2 * arms;
-  const bankSize = Math.min(mostBanked, resamples);
-  const prepared = table.problems.map((cells) => cells.map((cell) => prepare(cell, arms, bankSize, prng)));
-  const centre = new Float64Array(table.problems.length * width);
-  for (const [i, list] of prepared.entries()) weigh(list, centre.subarray(i * width, (i + 1) * width));
+  const prepared = prepareAll(table, Math.min(mostBanked, resamples), prng);
+  const centre = weigh(prepared, width);
   const drawn = centre.slice();
   const view: Centres = {
     relative: (problem, arm) => drawn[problem * width + arm] as number,
@@ -147,24 +185,15 @@ export function bootstrap(
   };
   const point = new Float64Array(length);
   statistic(view, point);
-  const slots = processSlots(table);
   const normal = normals(prng);
-  const multipliers = new Float64Array(slots.count);
+  const multipliers = new Float64Array(prepared.processes);
+  const draws = new Uint32Array(prepared.slot.length);
   const value = new Float64Array(length);
   const squares = new Float64Array(length);
   for (let r = 0; r < resamples; r++) {
     normal(multipliers);
-    for (let i = 0; i < prepared.length; i++)
-      drawProblem(
-        prepared[i] as Prepared[],
-        slots.of[i] as number[],
-        multipliers,
-        prng,
-        centre,
-        drawn,
-        i * width,
-        width,
-      );
+    prng.fill(draws);
+    draw(prepared, multipliers, draws, centre, drawn, width);
     statistic(view, value);
     for (let s = 0; s < length; s++) {
       const off = (value[s] as number) - (point[s] as number);
@@ -175,47 +204,73 @@ export function bootstrap(
   return { point, se: squares.map((sum) => Math.sqrt(sum / resamples)), df: processes - 1 + priorDf, processes };
 }
 
-/** Processes by number, so that a process has the same multiplier at every size. */
-function processSlots(table: Table): { readonly count: number; readonly of: number[][] } {
-  const ids = [...new Set(table.problems.flatMap((cells) => cells.map((cell) => cell.process)))];
-  return { count: ids.length, of: table.problems.map((cells) => cells.map((cell) => ids.indexOf(cell.process))) };
+/** All cells, by problem, then process; processes are numbered so that one has the same multiplier at every size. */
+function prepareAll(table: Table, rows: number, prng: Prng): Prepared {
+  const cells = table.problems.flat();
+  const width = 2 * table.arms.length;
+  const ids = [...new Set(cells.map((cell) => cell.process))];
+  const first = new Int32Array(table.problems.length + 1);
+  for (const [i, list] of table.problems.entries()) first[i + 1] = (first[i] as number) + list.length;
+  const prepared: Prepared = {
+    first,
+    slot: Int32Array.from(cells, (cell) => ids.indexOf(cell.process)),
+    processes: ids.length,
+    centres: new Float64Array(cells.length * width),
+    bank: new Float64Array(cells.length * rows * width),
+    rows,
+  };
+  for (const [index, cell] of cells.entries()) prepare(cell, table.arms.length, index, prepared, prng);
+  return prepared;
 }
 
 /**
- * Fills in the mean over processes, and turns each process's centres into its share of a draw: deviations from the mean, scaled so
- * that normal multipliers give the unbiased variance of a mean; bank scaled to its weight (see above).
+ * Gives back the mean over processes of every problem, and turns each process's centres into its share of a draw: deviations from the mean,
+ * scaled so that normal multipliers give the unbiased variance of a mean; bank scaled to its weight (see above).
  */
-function weigh(list: readonly Prepared[], centre: Float64Array): void {
-  const n = list.length;
-  for (const { centres } of list)
-    for (let c = 0; c < centre.length; c++) centre[c] = (centre[c] as number) + (centres[c] as number) / n;
-  const between = n > 1 ? Math.sqrt(1 / ((n - 1) * n)) : 0;
-  const within = Math.sqrt(priorDf / (n - 1 + priorDf)) / n;
-  for (const { centres, bank } of list) {
-    for (let c = 0; c < centre.length; c++) centres[c] = ((centres[c] as number) - (centre[c] as number)) * between;
-    for (let k = 0; k < bank.length; k++) bank[k] = (bank[k] as number) * within;
+function weigh({ first, centres, bank, rows }: Prepared, width: number): Float64Array {
+  const problems = first.length - 1;
+  const centre = new Float64Array(problems * width);
+  for (let i = 0; i < problems; i++) {
+    const [from, to] = [first[i] as number, first[i + 1] as number];
+    const n = to - from;
+    for (let cell = from; cell < to; cell++)
+      for (let c = 0; c < width; c++)
+        centre[i * width + c] = (centre[i * width + c] as number) + (centres[cell * width + c] as number) / n;
+    const between = n > 1 ? Math.sqrt(1 / ((n - 1) * n)) : 0;
+    const within = Math.sqrt(priorDf / (n - 1 + priorDf)) / n;
+    for (let cell = from; cell < to; cell++)
+      for (let c = 0; c < width; c++)
+        centres[cell * width + c] =
+          ((centres[cell * width + c] as number) - (centre[i * width + c] as number)) * between;
+    for (let k = from * rows * width; k < to * rows * width; k++) bank[k] = (bank[k] as number) * within;
   }
+  return centre;
 }
 
-function drawProblem(
-  list: readonly Prepared[],
-  slots: readonly number[],
+/** One draw of all centres: the mean, and of every process its deviation times its multiplier and a row of its bank. */
+function draw(
+  { first, slot, centres, bank, rows }: Prepared,
   multipliers: Float64Array,
-  prng: Prng,
+  draws: Uint32Array,
   centre: Float64Array,
   drawn: Float64Array,
-  at: number,
   width: number,
 ): void {
-  for (let c = 0; c < width; c++) drawn[at + c] = centre[at + c] as number;
-  for (let p = 0; p < list.length; p++) {
-    const { centres, bank } = list[p] as Prepared;
-    const g = multipliers[slots[p] as number] as number;
-    // Whole numbers throughout: a remainder of floating-point numbers takes longer than all the rest here.
-    const rows = (bank.length / width) >>> 0;
-    const row = ((prng.u32() >>> 0) % rows) * width;
-    for (let c = 0; c < width; c++)
-      drawn[at + c] = (drawn[at + c] as number) + g * (centres[c] as number) + (bank[row + c] as number);
+  // A power of two, as nearly always: the remainder without a division, which would take longer than all the rest here.
+  const mask = (rows & (rows - 1)) === 0 ? rows - 1 : 0;
+  drawn.set(centre);
+  const problems = first.length - 1;
+  for (let i = 0; i < problems; i++) {
+    const at = i * width;
+    const to = first[i + 1] as number;
+    for (let cell = first[i] as number; cell < to; cell++) {
+      const g = multipliers[slot[cell] as number] as number;
+      const from = cell * width;
+      const drawnRow = mask === 0 ? ((draws[cell] as number) >>> 0) % rows : (draws[cell] as number) & mask;
+      const row = (cell * rows + drawnRow) * width;
+      for (let c = 0; c < width; c++)
+        drawn[at + c] = (drawn[at + c] as number) + g * (centres[from + c] as number) + (bank[row + c] as number);
+    }
   }
 }
 

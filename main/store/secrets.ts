@@ -1,4 +1,4 @@
-import { holdsSecret, redact, redactDeep } from '../base/redact.ts';
+import { holdsSecret, knowsSecrets, redact, redactDeep } from '../base/redact.ts';
 import type { StepResponse } from '../contract/index.ts';
 
 /**
@@ -6,15 +6,8 @@ import type { StepResponse } from '../contract/index.ts';
  * process knows are removed: shapes of keys also fit code ("sk-first_offset"), and a changed source would be another candidate.
  */
 export function storable<T extends StepResponse>(response: T): T {
-  if (response.kind === 'job')
-    return redactDeep(
-      JSON.parse(JSON.stringify(response), (_key, value) =>
-        typeof value === 'string' ? withoutLongWords(value) : value,
-      ) as T,
-    );
-  const plain = JSON.parse(JSON.stringify(response)) as T;
-  const known = (text: string) => (holdsSecret(text) ? redact(text) : text);
-  return JSON.parse(JSON.stringify(plain), (_key, value) => (typeof value === 'string' ? known(value) : value)) as T;
+  if (response.kind !== 'job') return withoutKnownSecrets(response);
+  return redactDeep(JSON.parse(JSON.stringify(response)) as T, withoutLongWords);
 }
 
 /**
@@ -22,14 +15,19 @@ export function storable<T extends StepResponse>(response: T): T {
  * reads it either.
  */
 const withoutLongWords = (text: string): string =>
-  text.replace(
-    /[A-Za-z0-9.+-]{4097,}/g,
-    (word) => `${word.slice(0, 64)}[… ${word.length - 64} characters of one word left out …]`,
-  );
+  text.length <= longWord
+    ? text
+    : text.replace(
+        /[A-Za-z0-9.+-]{4097,}/g,
+        (word) => `${word.slice(0, 64)}[… ${word.length - 64} characters of one word left out …]`,
+      );
+const longWord = 4096;
 
 /** Removes known keys from any plain data (events, options). */
 export function withoutKnownSecrets<T>(data: T): T {
-  return JSON.parse(JSON.stringify(data), (_key, value) =>
+  const text = JSON.stringify(data);
+  if (!knowsSecrets()) return JSON.parse(text) as T;
+  return JSON.parse(text, (_key, value) =>
     typeof value === 'string' && holdsSecret(value) ? redact(value) : value,
   ) as T;
 }

@@ -85,6 +85,16 @@ describe('random', () => {
     expect(deriveSeed(root, 'x', 1)).toBe(seeds[0]);
   });
 
+  it('fills an array with what drawing one after the other gives, and goes on from there', () => {
+    const [one, other] = [new Prng('00fe'), new Prng('00fe')];
+    for (const length of [1, 0, 7, 100]) {
+      const out = new Uint32Array(length);
+      other.fill(out);
+      expect([...out]).toEqual(Array.from({ length }, () => one.u32()));
+    }
+    expect(other.next()).toBe(one.next());
+  });
+
   it('steps as xoshiro128** does', () => {
     // Reference values: the generator's published recurrence in BigInt, independent of the 32-bit tricks of the module.
     const mask = 0xffffffffn;

@@ -100,7 +100,8 @@ describe('random', () => {
     const mask = 0xffffffffn;
     const rot = (x: bigint, k: bigint) => ((x << k) | (x >> (32n - k))) & mask;
     const prng = new Prng('00ff');
-    const state = Array.from((prng as unknown as { s: Uint32Array }).s, BigInt) as [bigint, bigint, bigint, bigint];
+    const { a, b, c, d } = prng as unknown as Record<'a' | 'b' | 'c' | 'd', number>;
+    const state = [a, b, c, d].map((word) => BigInt(word >>> 0)) as [bigint, bigint, bigint, bigint];
     for (let i = 0; i < 1000; i++) {
       const want = (rot((state[1] * 5n) & mask, 7n) * 9n) & mask;
       const t = (state[1] << 9n) & mask;

@@ -1,14 +1,10 @@
+import type { Macro } from './directives.ts';
 import { stringText, type Token } from './lex.ts';
 import type { Report } from './report.ts';
 import { allowedAttributes, refusedPtx } from './rules.ts';
-import type { FunctionDef, Structure } from './scopes.ts';
+import { functionAt, type Structure } from './scopes.ts';
 
 const isAsm = (text: string): boolean => /^(asm|__asm|__asm__)$/.test(text);
-
-/** The innermost function whose body holds a position; functions found are those at namespace and class scope. */
-function functionAt(structure: Structure, i: number): FunctionDef | undefined {
-  return structure.functions.find((f) => f.body[0] < i && i < f.body[1]);
-}
 
 /** Assembly must be inline PTX, written out, in a function for the device alone. */
 export function checkAssembly(code: readonly Token[], structure: Structure, report: Report): void {
@@ -20,8 +16,54 @@ export function checkAssembly(code: readonly Token[], structure: Structure, repo
     else if (!(fn.device || fn.global) || fn.host)
       refuse(`assembly in ${fn.name} is not allowed: only in functions that are __device__ or __global__ alone`);
     const text = asmText(code, i);
+    if (pastesConstant(code, i)) refuse(pasted);
     if (text === null) refuse('assembly must be a plain string literal');
     else ptx(text, refuse);
+  }
+}
+
+const pasted = 'the constraint "C" is not allowed: it makes text of constants';
+
+/** Whether the operands of the assembly at `i` hold a "C" constraint, by which nvcc puts a constant array's text into the template. */
+function pastesConstant(code: readonly Token[], i: number): boolean {
+  let depth = 0;
+  for (let k = i + 1; k < code.length; k++) {
+    const token = code[k] as Token;
+    if (token.text === '(') depth++;
+    else if (token.text === ')' && --depth === 0) return false;
+    else if (depth === 1 && token.kind === 'string' && code[k + 1]?.text === '(' && stringText(token).includes('C'))
+      return true;
+  }
+  return false;
+}
+
+/** Macros that hold assembly, themselves or through others. */
+function assemblers(macros: readonly Macro[]): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (let before = -1; before < found.size; ) {
+    before = found.size;
+    for (const { name, all } of macros) if (all.some((t) => isAsm(t.text) || found.has(t.text))) found.add(name);
+  }
+  return found;
+}
+
+/** A macro's assembly is held to what assembly is: used in functions for the device alone. */
+export function checkMacroUses(
+  code: readonly Token[],
+  macros: readonly Macro[],
+  structure: Structure,
+  report: Report,
+): void {
+  const names = assemblers(macros);
+  for (const [i, token] of code.entries()) {
+    if (token.kind !== 'identifier' || !names.has(token.text)) continue;
+    const fn = functionAt(structure, i);
+    if (fn === undefined || fn.host || !(fn.device || fn.global))
+      report.add(
+        token.line,
+        'asm',
+        `${token.text} holds assembly: only in functions that are __device__ or __global__ alone`,
+      );
   }
 }
 
@@ -53,6 +95,7 @@ export function checkMacroAssembly(tokens: readonly Token[], report: Report): vo
     if (!isAsm(token.text)) continue;
     const text = asmText(tokens, i);
     const refuse = (why: string): void => report.add(token.line, 'asm', why);
+    if (pastesConstant(tokens, i)) refuse(pasted);
     if (text === null) refuse('assembly in a macro must be a plain string literal');
     else ptx(text, refuse);
   }

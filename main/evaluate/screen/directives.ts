@@ -121,7 +121,7 @@ function pragma(text: string, at: number, report: Report): void {
   if (!allowedPragmas.test(text)) report.add(at, 'pragma', `#pragma ${text.slice(0, 60)} is not allowed`);
 }
 
-/** `_Pragma("…")` in code. */
+/** `_Pragma("…")` in code or in a macro's text. */
 export function pragmaOperators(code: readonly Token[], report: Report): void {
   for (const [i, token] of code.entries()) {
     if (token.text !== '_Pragma' && token.text !== '__pragma') continue;

@@ -1,10 +1,10 @@
 import type { Dtype, Task } from '../../contract/index.ts';
 import { candidateName, paramTypes, signature } from '../task/index.ts';
-import { checkAssembly, checkAttributes, checkMacroAssembly } from './assembly.ts';
+import { checkAssembly, checkAttributes, checkMacroAssembly, checkMacroUses } from './assembly.ts';
 import { directives, pragmaOperators } from './directives.ts';
 import { checkGlobals } from './globals.ts';
 import { lex, type Token } from './lex.ts';
-import { checkNames } from './names.ts';
+import { checkNames, standsForStd } from './names.ts';
 import { type Rejection, Report } from './report.ts';
 import { structureOf } from './scopes.ts';
 import { checkSignature, type Expected } from './signature.ts';
@@ -67,13 +67,16 @@ export function screenSource(source: string, expected: Expected, options: Screen
   for (const line of structure.unbalanced) report.add(line, 'text', 'a bracket has no counterpart');
   for (const line of structure.oversized) report.add(line, 'text', 'a declaration with so many braces is not allowed');
   const libraries = options.libraries ?? [];
-  checkNames(code, structure, report, libraries);
+  const std = standsForStd(code);
+  checkNames(code, structure, report, libraries, { inCode: true, std });
   for (const macro of macros) {
-    checkNames(macro.all, structure, report, libraries);
+    checkNames(macro.all, structure, report, libraries, { inCode: false, std });
+    pragmaOperators(macro.all, report);
     checkMacroAssembly(macro.all, report);
     checkAttributes(macro.all, report);
   }
   checkAssembly(code, structure, report);
+  checkMacroUses(code, macros, structure, report);
   checkAttributes(code, report);
   checkGlobals(code, structure, report);
   const missesExternC = checkSignature(code, structure, macros, expected, report);

@@ -10,7 +10,7 @@ import {
   refusedStd,
   softNames,
 } from './rules.ts';
-import type { Structure } from './scopes.ts';
+import { functionAt, type Structure } from './scopes.ts';
 
 const has = <T>(record: Readonly<Record<string, T>>, key: string): T | undefined =>
   Object.hasOwn(record, key) ? record[key] : undefined;
@@ -35,12 +35,30 @@ function nameFault(name: string): { rule: string; why: string } | null {
 const lifted = (name: string, libraries: readonly string[]): boolean =>
   libraries.some((library) => name.toLowerCase().startsWith(library.toLowerCase()));
 
-/** Checks every identifier of a run of tokens (code, or a macro's text). */
+/** Names that stand for std: its aliases, and namespaces into which a file may have taken it. */
+export function standsForStd(code: readonly Token[]): ReadonlySet<string> {
+  const at = (i: number): string => code[i]?.text ?? '';
+  const out = new Set<string>();
+  const taken = code.some((t, i) => t.text === 'using' && at(i + 1) === 'namespace' && /^(std|::)$/.test(at(i + 2)));
+  code.forEach((token, i) => {
+    if (token.text !== 'namespace') return;
+    const target = at(i + 3) === '::' ? i + 4 : i + 3;
+    if (at(i + 2) === '=' && at(target) === 'std' && at(target + 1) === ';') out.add(at(i + 1));
+    if (taken && at(i + 2) === '{') out.add(at(i + 1));
+  });
+  return out;
+}
+
+/**
+ * Checks every identifier of a run of tokens: code, or a macro's text (`inCode` false), of which it is not known where it lands. `std`:
+ * see standsForStd.
+ */
 export function checkNames(
   tokens: readonly Token[],
   structure: Structure,
   report: Report,
   libraries: readonly string[],
+  { inCode, std }: { readonly inCode: boolean; readonly std: ReadonlySet<string> },
 ): void {
   tokens.forEach((token, i) => {
     if (token.kind !== 'identifier') return;
@@ -49,8 +67,11 @@ export function checkNames(
       before === '::' ? (tokens[i - 2]?.kind === 'identifier' ? (tokens[i - 2]?.text ?? '') : '') : null;
     const fault = nameFault(token.text);
     if (fault !== null && !lifted(token.text, libraries)) report.add(token.line, fault.rule, fault.why);
-    else if (qualifier === 'std') standard(token, report);
-    else if (Object.hasOwn(softNames, token.text)) soft(tokens, i, qualifier, structure, report);
+    else if (qualifier !== null && (qualifier === 'std' || std.has(qualifier))) standard(token, report);
+    else if (Object.hasOwn(softNames, token.text)) {
+      const named = qualifier !== null && qualifier !== ''; // tile::read
+      if (!named && !(qualifier === null && isOwn(tokens, i, structure, inCode))) soft(tokens, i, report);
+    }
   });
 }
 
@@ -60,25 +81,20 @@ function standard(token: Token, report: Report): void {
 }
 
 /** A word that is also a function of the C library: refused as a call, as an address, and behind a global "::". */
-function soft(
-  tokens: readonly Token[],
-  i: number,
-  qualifier: string | null,
-  structure: Structure,
-  report: Report,
-): void {
+function soft(tokens: readonly Token[], i: number, report: Report): void {
   const token = tokens[i] as Token;
   const before = tokens[i - 1]?.text ?? '';
   if (before === '.' || before === '->') return;
-  if (qualifier !== null && qualifier !== '') return; // tile::read
-  if (qualifier === null && isOwn(tokens, i, structure)) return;
   report.add(token.line, 'name', `${token.text}: ${softNames[token.text]}`);
 }
 
-/** A device function of the file, or a variable of that name that is not called. */
-function isOwn(tokens: readonly Token[], i: number, structure: Structure): boolean {
+/** A device function of the file, where it is declared or called by the device, or a variable of that name that is not called. */
+function isOwn(tokens: readonly Token[], i: number, structure: Structure, inCode: boolean): boolean {
   const name = (tokens[i] as Token).text;
-  if (structure.functions.some((f) => f.name === name && f.device && !f.host && !f.global)) return true;
+  const own = structure.functions.some((f) => f.name === name && f.device && !f.host && !f.global);
+  const caller = inCode ? functionAt(structure, i) : undefined;
+  // In host code the same name means the C library's.
+  if (own && inCode && (caller === undefined || ((caller.device || caller.global) && !caller.host))) return true;
   if (tokens[i + 1]?.text === '(') return definesMember(tokens, i);
   return tokens.some((t, k) => t.text === name && declaresAt(tokens, k));
 }

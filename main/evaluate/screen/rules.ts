@@ -194,6 +194,7 @@ export const refusedFamilies: readonly (readonly [RegExp, string])[] = [
   [/^(cublas|cudnn|cusparse|cufft|cusolver|curand|nccl|cutensor)\w*$/i, 'this library is not allowed for this task'],
   [/^pthread_/, 'host threads are not allowed'],
   [/^(__libc_|_dl_|__dl_|_IO_|__cuda(?!_)|__NV_|_nv_|__nv_cuda)/, 'internal names are not allowed'],
+  [/^(__nvvm_read_ptx_sreg_|get_sreg_)(clock|globaltimer)|^__clock(64)?$/, 'reading clocks is not allowed'],
   [/^(exec[lv]p?e?|execve|execveat|fexecve)$/, 'starting programs is not allowed'],
   [/^posix_spawn/, 'starting programs is not allowed'],
   [/^(pidfd_|process_vm_|shm_|sem_|mq_|inotify_|epoll_|timer_|sched_)/, 'system interfaces are not allowed'],
@@ -205,7 +206,7 @@ export const refusedNames: Readonly<Record<string, string>> = {
   ...each('loading libraries is not allowed', 'dlopen dlmopen dlsym dlvsym dladdr dlinfo dl_iterate_phdr'),
   ...each(
     'files and sockets are not allowed',
-    'fopen fopen64 freopen fdopen openat creat fread fwrite fscanf fgets getline pread pwrite readv writev sendfile socket socketpair tmpfile mkstemp mkdtemp opendir readdir readlink symlink unlink rmdir mkdir chdir chmod chown ioctl fcntl ftruncate ifstream ofstream fstream basic_ifstream basic_ofstream filebuf',
+    'fopen fopen64 freopen fdopen openat creat fread fwrite fscanf fgets getline pread pwrite readv writev sendfile socket socketpair tmpfile mkstemp mkdtemp opendir readdir readlink symlink unlink rmdir mkdir chdir chmod chown ioctl fcntl ftruncate ifstream ofstream fstream filebuf wifstream wofstream wfstream wfilebuf basic_ifstream basic_ofstream basic_fstream basic_filebuf',
   ),
   ...each(
     'memory of the process may not be mapped or reached',

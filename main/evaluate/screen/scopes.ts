@@ -38,6 +38,10 @@ export interface Structure {
   readonly oversized: readonly number[];
 }
 
+/** The innermost function whose body holds a position; functions found are those at namespace and class scope. */
+export const functionAt = (structure: Structure, i: number): FunctionDef | undefined =>
+  structure.functions.find((f) => f.body[0] < i && i < f.body[1]);
+
 /** Braces of one declaration: each is looked at together with all that stands before it. */
 const mostBraces = 64;
 

@@ -133,7 +133,7 @@ async function drive(
     signal: ctx.signal,
     onProgress: (progress) => ctx.emit({ type: 'bench', bench: bench.id, ...progress }),
   });
-  const files = await writeReport(app, folder, bench);
+  const files = await writeReport(app, folder, bench, stand.outdated);
   const how =
     stand.waiting.length === 0
       ? null
@@ -142,11 +142,16 @@ async function drive(
 }
 
 /** report.json, report.csv and report.html beside the results, from all that is there; [] while nothing is. */
-async function writeReport(app: AppContext, folder: BenchFolder, bench: Bench): Promise<string[]> {
+async function writeReport(
+  app: AppContext,
+  folder: BenchFolder,
+  bench: Bench,
+  outdated: readonly string[],
+): Promise<string[]> {
   const results = await folder.results(bench.cells);
   if (results.size === 0) return [];
   const planner = new Planner(app.root, bench, folder);
-  const report = benchReport({ bench, results, planner, now: new Date().toISOString() });
+  const report = benchReport({ bench, results, planner, outdated, now: new Date().toISOString() });
   const files: [string, string][] = [
     ['report.json', `${JSON.stringify(report, null, 1)}\n`],
     ['report.csv', reportCsv(report)],

@@ -33,8 +33,10 @@ export interface BenchProgress {
 export interface BenchStand {
   readonly done: number;
   readonly failed: readonly { readonly cell: string; readonly error: AppError }[];
-  /** Cells without a result. */
+  /** Cells without a result that counts. */
   readonly missing: readonly string[];
+  /** Of them, those with a result of another job: the task, the harness or the plan has changed since. The report shows and names them. */
+  readonly outdated: readonly string[];
   /** Folders that a worker has to run, with how many bundles of each have no result. */
   readonly waiting: readonly { readonly folder: string; readonly bundles: number }[];
 }
@@ -64,6 +66,7 @@ class Drive {
   private readonly planner: Planner;
   private readonly failed = new Map<string, AppError>();
   private readonly missing: string[] = [];
+  private readonly outdated = new Set<string>();
   private readonly waiting = new Map<string, number>();
   private done = 0;
 
@@ -81,6 +84,7 @@ class Drive {
       done: this.done,
       failed: [...this.failed].map(([cell, error]) => ({ cell, error })),
       missing: this.missing,
+      outdated: [...this.outdated],
       waiting: [...this.waiting].map(([folder, bundles]) => ({ folder, bundles })),
     };
   }
@@ -96,6 +100,7 @@ class Drive {
       const spoilt = found?.evaluation?.outcome === 'environment' && this.o.executor !== null;
       if (same && !spoilt) this.done++;
       else open.push(planned);
+      if (found?.result && !same) this.outdated.add(cell.id);
     }
     if (open.length === 0) return;
     const clock = new Clock(open.length);
@@ -139,6 +144,7 @@ class Drive {
       }
       const result = resultOf(planned, hash, outcome.result, await this.measured(cell));
       await this.o.folder.writeResult(result);
+      this.outdated.delete(cell.id);
       this.done++;
       return true;
     } catch (fault) {
@@ -149,6 +155,7 @@ class Drive {
       // A result that cannot be read would be found again for ever.
       if (executor instanceof BundleExecutor) await BundleExecutor.setAside(executor.folderOf(bundle, at));
       await this.o.folder.writeResult(faultOf(cell, hash, error));
+      this.outdated.delete(cell.id);
       return false;
     }
   }

@@ -41,16 +41,22 @@ export function reportHtml(report: BenchReport): string {
     heading('Every size'),
     ...report.entries.map(sizesTable),
     ...missing(report),
+    ...outdated(report),
   ]);
 }
 
+const wrongWhenTimed: ReadonlySet<Entry['outcome']> = new Set(['wrong-result', 'race', 'cheat'] as const);
+
 function summary(r: BenchReport): string {
   const { cells, entries } = r;
-  const wrong = entries.filter((e) => !e.verified).length;
-  const verified = entries.length - wrong;
+  // A version that was right when verified may still be wrong in a timed call.
+  const verified = entries.filter((e) => e.verified && !wrongWhenTimed.has(e.outcome)).length;
   const open = cells.all - cells.measured;
   return [
     `${cells.measured} of ${cells.all} jobs have a result${open > 0 ? ` (${open} have none: see the end)` : ''}.`,
+    r.outdated.length === 0
+      ? ''
+      : `${r.outdated.length} of them are of an earlier state of the tasks or the harness: they stay until they are measured again, and are named at the end.`,
     entries.length === 0 ? '' : `${verified} of ${entries.length} measured versions were proven correct.`,
     `Begun ${r.createdAt}, reported ${r.reportedAt}, CUDAMaster ${r.programVersion}.`,
     'Figures are GPU spans (interquartile means over processes) with half the width of their 95 % interval; a dash is a figure that was not measured.',
@@ -411,5 +417,15 @@ const missing = (r: BenchReport): string[] =>
           'Jobs that have none yet; `cudamaster bench resume` goes on with them',
           ['Job', 'Why'],
           r.missing.map(({ cell, reason }): Cell[] => [cell, reason]),
+        ),
+      ];
+
+const outdated = (r: BenchReport): string[] =>
+  r.outdated.length === 0
+    ? []
+    : [
+        heading('Measured before a change'),
+        paragraph(
+          `The task, the harness or the plan has changed since; \`cudamaster bench resume\` measures them again: ${r.outdated.join(', ')}.`,
         ),
       ];

@@ -72,9 +72,7 @@ function microRow(e: Entry, paper: MicroRow['paper']): MicroRow {
 
 function whyNone(e: Entry, baseline: string): string {
   if (e.library !== null) return `${e.library.status}${e.library.reason === '' ? '' : `: ${e.library.reason}`}`;
-  return baseline === 'Astra'
-    ? 'Astra’s kernels are not shipped'
-    : 'no library was measured';
+  return baseline === 'Astra' ? 'Astra’s kernels are not shipped' : 'no library was measured';
 }
 
 /** Counts of our profiles, with their sum. */

@@ -115,6 +115,8 @@ export interface BenchReport {
   readonly programVersion: string;
   readonly config: Bench['config'];
   readonly cells: { readonly all: number; readonly measured: number };
+  /** Cells whose result is of another job: the task, the harness or the plan has changed since it was measured. */
+  readonly outdated: readonly string[];
   readonly machines: readonly { readonly machine: Machine; readonly cells: number }[];
   readonly gpu: GpuInfo | null;
   /** Clocks seen during timing, MHz: least and most. null: not read. */
@@ -134,11 +136,12 @@ export interface ReportInput {
   readonly bench: Bench;
   readonly results: ReadonlyMap<string, BenchResult>;
   readonly planner: Pick<Planner, 'task' | 'candidateOf'>;
+  readonly outdated?: readonly string[];
   readonly now: string;
 }
 
 /** Everything that is known of a bench. Pure: the same results give the same report (but for `reportedAt`). */
-export function reportOf({ bench, results, planner, now }: ReportInput): BenchReport {
+export function reportOf({ bench, results, planner, outdated = [], now }: ReportInput): BenchReport {
   const found = bench.cells.flatMap((cell) => {
     const result = results.get(cell.id);
     return result?.result ? [{ cell, result }] : [];
@@ -155,6 +158,7 @@ export function reportOf({ bench, results, planner, now }: ReportInput): BenchRe
     programVersion: bench.programVersion,
     config: bench.config,
     cells: { all: bench.cells.length, measured: found.length },
+    outdated: [...outdated],
     machines: machinesOf(found.map(({ result }) => result)),
     gpu: found.map(({ result }) => result.evaluation?.gpu ?? null).find((gpu) => gpu !== null) ?? null,
     clocks: clocksOf(found.map(({ result }) => result)),

@@ -106,6 +106,10 @@ function benchLines(stand: BenchAnswer): string[] {
   for (const { cell, error } of stand.failed.slice(0, 20)) lines.push(`  ${cell}: ${error.message}`);
   if (stand.failed.length > 20) lines.push(`  and ${stand.failed.length - 20} more`);
   if (open > 0 && stand.done > 0) lines.push(`  missing: ${few(stand.missing)}`);
+  if (stand.outdated.length > 0)
+    lines.push(
+      `  ${stand.outdated.length} have a result from before the task or the harness changed; the report names them`,
+    );
   for (const file of stand.files) lines.push(`  ${file}`);
   lines.push(`  ${stand.folder}`);
   if (stand.how !== null) lines.push(stand.how);

@@ -102,7 +102,16 @@ describe('a bench on this machine', () => {
     expect(steps.find((step) => step.id === 'time-confirm')?.gpuMs).toBeGreaterThan(0);
     // A second drive has nothing left to do.
     const none: Executor = { name: 'local', execute: () => Promise.reject(new Error('nothing is left')) };
-    expect(await drive(it, none)).toMatchObject({ done: 2, failed: [] });
+    expect(await drive(it, none)).toMatchObject({ done: 2, failed: [], outdated: [] });
+    // A task that has changed: its old result is named as such until it is measured again.
+    const source = join(suite.root, 'kernels/mskernelbench/vector_add/origin.fp32.cu');
+    const text = readFileSync(source, 'utf8');
+    writeFileSync(source, `${text}// changed\n`);
+    try {
+      expect(await drive(it, null)).toMatchObject({ done: 1, outdated: ['published.vector_add.fp32'] });
+    } finally {
+      writeFileSync(source, text);
+    }
   });
 
   it('times the others again when a library fails at a large size, and checks there what the plan asks for', {

@@ -120,6 +120,14 @@ describe('report of baselines', () => {
     expect(html).toContain('The paper’s six comparisons');
   });
 
+  it('names what was measured before a change', () => {
+    expect(report.outdated).toEqual([]);
+    expect(reportHtml(report)).not.toContain('Measured before a change');
+    const html = reportHtml({ ...report, outdated: ['published.RELU.fp32'] });
+    expect(html).toContain('1 of them are of an earlier state');
+    expect(html).toContain('published.RELU.fp32');
+  });
+
   it('is one page without scripts or anything from elsewhere', () => {
     const html = reportHtml(report);
     expect(html).not.toMatch(/<script|src=|href=|url\(|@import/i);

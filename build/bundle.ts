@@ -13,7 +13,7 @@ import { bundleRenderer } from './renderer.ts';
 
 export const root = join(import.meta.dirname, '..');
 const outDir = join(root, 'dist');
-const version = (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version;
+export const version = (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version;
 
 export interface Target {
   readonly entry: string;

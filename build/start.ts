@@ -64,7 +64,7 @@ async function main(args: readonly string[]): Promise<void> {
   }
   const [program, argv] =
     why === null
-      ? [electron as string, [root, ...rest]]
+      ? [electron as string, [join(root, 'dist/electron'), ...rest]]
       : [process.execPath, [join(root, 'main/cli/entry.js'), 'serve', '--open']];
   const child = spawn(program, argv, { stdio: 'inherit' });
   // Ctrl-C reaches both through the terminal; other signals are handed on.

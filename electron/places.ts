@@ -11,17 +11,19 @@ export interface Places {
 }
 
 /**
- * In a clone everything lies in the repository; in an installed program the archive holds shell and screens, and the folder
- * `cudamaster` beside it what must be real files.
+ * In a clone the shell is a folder of its own, dist/electron, and the rest lies in the repository; in an installed program the archive holds
+ * shell and screens, and the folder `cudamaster` beside it what must be real files.
  */
 export function placesOf(app: {
   readonly packaged: boolean;
   readonly appPath: string;
   readonly resources: string;
 }): Places {
+  const { packaged, appPath, resources } = app;
+  const top = packaged ? appPath : join(appPath, '..', '..');
   return {
-    root: app.packaged ? join(app.resources, 'cudamaster') : app.appPath,
-    renderer: join(app.appPath, 'dist', 'renderer'),
-    shell: join(app.appPath, 'dist', 'electron'),
+    root: packaged ? join(resources, 'cudamaster') : top,
+    renderer: join(top, 'dist', 'renderer'),
+    shell: join(top, 'dist', 'electron'),
   };
 }

@@ -296,7 +296,7 @@ export function standIn(options: StandInOptions): StandIn {
         note('requestSingleInstanceLock')(data);
         return options.first ?? true;
       },
-      getAppPath: () => root,
+      getAppPath: () => join(root, 'dist/electron'),
       getPath: (name: string) => `/home/user/${name}`,
       whenReady: async () => {},
       quit: () => {

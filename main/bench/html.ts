@@ -426,6 +426,6 @@ const outdated = (r: BenchReport): string[] =>
     : [
         heading('Measured before a change'),
         paragraph(
-          `The task, the harness or the plan has changed since; \`cudamaster bench resume\` measures them again: ${r.outdated.join(', ')}.`,
+          `The task, the harness or the plan has changed since; cudamaster bench resume measures them again: ${r.outdated.length === r.cells.measured ? 'all of them' : r.outdated.join(', ')}.`,
         ),
       ];

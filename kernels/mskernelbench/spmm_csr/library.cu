@@ -55,7 +55,7 @@ void multiply(cudaDataType type, int rows, int columns, int K, const void* value
   check(cusparseCreateDnMat(&y, rows, K, K, Y, type, CUSPARSE_ORDER_ROW), "cusparseCreateDnMat");
   const float one = 1.0f, zero = 0.0f;
   const cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
-  // ALG2, the quickest, puts partial sums of a row together in the type of Y: in bf16 one element in ten is wrong (NVIDIA H200).
+  // With ALG2, the quickest, one bf16 element in ten is wrong and repeated calls differ (NVIDIA H200), as of atomic adds in bf16.
   const cusparseSpMMAlg_t algorithm = type == CUDA_R_16BF ? CUSPARSE_SPMM_CSR_ALG3 : CUSPARSE_SPMM_CSR_ALG2;
   size_t bytes = 0;
   check(cusparseSpMM_bufferSize(handle(), plain, plain, &one, a, x, &zero, y, CUDA_R_32F, algorithm, &bytes), "cusparseSpMM_bufferSize");

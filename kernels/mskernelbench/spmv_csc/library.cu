@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 namespace {
 
@@ -25,16 +26,19 @@ cusparseHandle_t handle() {
 }
 
 /** Memory of one call; it grows and stays, its content does not outlive the call. */
-void* workspace(size_t bytes) {
-  static void* memory = nullptr;
-  static size_t capacity = 0;
-  if (bytes > capacity) {
-    cudaFree(memory);
-    capacity = cudaMalloc(&memory, bytes) == cudaSuccess ? bytes : 0;
-    if (capacity == 0) memory = nullptr;
+struct Room {
+  void* memory = nullptr;
+  size_t capacity = 0;
+
+  void* get(size_t bytes) {
+    if (bytes > capacity) {
+      cudaFree(memory);
+      capacity = cudaMalloc(&memory, bytes) == cudaSuccess ? bytes : 0;
+      if (capacity == 0) memory = nullptr;
+    }
+    return memory;
   }
-  return memory;
-}
+};
 
 /** Number of entries: the last offset. The wrapper has no parameter for it, so it must be read back. */
 int lastOffset(const int* offsets, int count) {
@@ -43,9 +47,29 @@ int lastOffset(const int* offsets, int count) {
   return value;
 }
 
+/**
+ * cuSPARSE takes no matrix with more entries than places, and repeated entries make such ones: empty columns are added at the end, with
+ * zeros in x. Small matrices alone need it.
+ */
+void addColumns(cudaDataType type, int rows, int entries, int& columns, const int*& offsets, const void*& x) {
+  static Room longer, wider;
+  const int wanted = entries / rows + 1;
+  const size_t size = (type == CUDA_R_32F ? 4 : 2);
+  int* ends = static_cast<int*>(longer.get((size_t(wanted) + 1) * sizeof(int)));
+  char* values = static_cast<char*>(wider.get(wanted * size));
+  const std::vector<int> more(size_t(wanted - columns), entries);
+  cudaMemcpy(ends, offsets, (size_t(columns) + 1) * sizeof(int), cudaMemcpyDeviceToDevice);
+  cudaMemcpy(ends + columns + 1, more.data(), more.size() * sizeof(int), cudaMemcpyHostToDevice);
+  cudaMemcpy(values, x, columns * size, cudaMemcpyDeviceToDevice);
+  cudaMemset(values + columns * size, 0, (wanted - columns) * size);
+  columns = wanted, offsets = ends, x = values;
+}
+
 void multiply(cudaDataType type, int rows, int columns, const void* values, const int* indices, const int* offsets, const void* x,
               void* y) {
+  static Room room;
   const int entries = lastOffset(offsets, columns);
+  if (entries > static_cast<long long>(rows) * columns) addColumns(type, rows, entries, columns, offsets, x);
   cusparseSpMatDescr_t a;
   cusparseDnVecDescr_t in, out;
   check(cusparseCreateCsc(&a, rows, columns, entries, const_cast<int*>(offsets), const_cast<int*>(indices), const_cast<void*>(values),
@@ -58,7 +82,7 @@ void multiply(cudaDataType type, int rows, int columns, const void* values, cons
   size_t bytes = 0;
   check(cusparseSpMV_bufferSize(handle(), plain, &one, a, in, &zero, out, CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT, &bytes),
         "cusparseSpMV_bufferSize");
-  check(cusparseSpMV(handle(), plain, &one, a, in, &zero, out, CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT, workspace(bytes)), "cusparseSpMV");
+  check(cusparseSpMV(handle(), plain, &one, a, in, &zero, out, CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT, room.get(bytes)), "cusparseSpMV");
   check(cusparseDestroyDnVec(in), "cusparseDestroyDnVec");
   check(cusparseDestroyDnVec(out), "cusparseDestroyDnVec");
   check(cusparseDestroySpMat(a), "cusparseDestroySpMat");

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { systemCode } from '../base/fault.ts';
 import { writeFileAtomic } from '../base/files.ts';
 import { withFileLock } from '../base/flock.ts';
+import { sha256Hex } from '../base/hash.ts';
 import { ensureDir } from '../base/paths.ts';
 import {
   AppFailure,
@@ -55,7 +56,11 @@ export class BenchFolder {
     return parse(file, text, benchSchema);
   }
 
-  source = (hash: string): Promise<string | null> => readText(this.sourcePath(hash));
+  /** Text of a candidate; null = missing, or another text than was chosen. */
+  async source(hash: string): Promise<string | null> {
+    const text = await readText(this.sourcePath(hash));
+    return text !== null && sha256Hex(text) === hash ? text : null;
+  }
 
   /** What a cell gave; null = not run yet. A file that was damaged counts as not run. */
   async result(cell: BenchCell): Promise<BenchResult | null> {

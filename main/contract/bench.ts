@@ -31,15 +31,15 @@ export const benchCandidateSchema = z.object({
   /** File name, or run and version of the history. */
   label: z.string(),
   /** SHA-256; the text lies in sources/<sha256>.cu of the bench's folder. */
-  source: z.string(),
+  source: z.string().regex(/^[0-9a-f]{64}$/),
   compileArgs: z.array(z.string()),
 });
 export type BenchCandidate = z.infer<typeof benchCandidateSchema>;
 
 /** One job of a bench. */
 export const benchCellSchema = z.object({
-  /** STAGE.TASK.DTYPE, in stage profile with the version behind. */
-  id: z.string(),
+  /** STAGE.TASK.DTYPE, in stage profile with the version behind. It names files: a bench may come from another machine. */
+  id: z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}$/),
   stage: z.enum(benchStages),
   task: z.string(),
   dtype: dtypeSchema,

@@ -166,6 +166,29 @@ describe('a bench on this machine', () => {
     expect(await drive(it, real)).toMatchObject({ done: 2, failed: [] });
   });
 
+  it('reads and writes nothing outside of its folder, whatever a bench from elsewhere names', async () => {
+    const { folder, bench } = await begin('foreign', {}, [], ['dot_product']);
+    const hash = sha256Hex(hostCandidate);
+    const file = join(folder.dir, 'bench.json');
+    const cell = bench.cells[0];
+    const candidate = { task: 'dot_product', dtype: 'fp32', label: 'x', source: hash, compileArgs: [] } as const;
+    for (const hostile of [
+      { ...bench, cells: [{ ...cell, id: '../../outside' }] },
+      { ...bench, cells: [{ ...cell, id: '/tmp/outside' }] },
+      { ...bench, candidates: [{ ...candidate, source: `../../${hash}` }] },
+    ]) {
+      writeFileSync(file, JSON.stringify(hostile));
+      await expect(folder.bench()).rejects.toThrow('bench.json');
+    }
+    writeFileSync(file, JSON.stringify({ ...bench, candidates: [candidate] }));
+    await folder.bench();
+    // Another text than the one that was chosen and is named in the report.
+    const swapped = (await begin('swapped', {}, [candidate], ['dot_product'])).folder;
+    expect(await swapped.source(hash)).toBe(hostCandidate);
+    writeFileSync(join(swapped.dir, 'sources', `${hash}.cu`), '// other');
+    expect(await swapped.source(hash)).toBeNull();
+  });
+
   it('refuses a second driver', async () => {
     const it = await begin('two', { library: false }, [], ['vector_add']);
     const wait = Promise.withResolvers<void>();

@@ -15,14 +15,17 @@ export function functionOf(page: SourcePage, launch: Pick<Launch, 'kernel'>, nth
   return named.find((of) => of.occurrence === nth) ?? named.at(-1);
 }
 
-/** Text of source files by their bare name ("candidate.cu"), for lines whose text ncu could not find. */
+/**
+ * Text of source files by their bare name ("candidate.cu"). Of these files our text counts, not ncu's: it reads the file where it was
+ * compiled, and a library from the build cache was compiled in a folder that is gone ("<Unable to open source file>").
+ */
 export type SourceTexts = Readonly<Record<string, string>>;
 
 export function withTexts(of: SourceFunction, texts: SourceTexts): SourceFunction {
   const split = new Map(Object.entries(texts).map(([name, text]) => [name, text.split(/\r?\n/)]));
   const lines = of.lines.map((line) => {
-    const known = line.text.trim() === '' ? split.get(bareFile(line.file ?? '')) : undefined;
-    return known === undefined ? line : { ...line, text: known[line.line - 1] ?? line.text };
+    const known = split.get(bareFile(line.file ?? ''))?.[line.line - 1];
+    return known === undefined ? line : { ...line, text: known };
   });
   return { ...of, lines };
 }

@@ -26,6 +26,11 @@ const ends: Record<string, { best: number | null; rounds: boolean[]; attempts: s
     rounds: [true, false, true],
     attempts: ['accepted', 'not-faster', 'accepted'],
   },
+  'square_matrix_mul-fp32.json': {
+    best: 26.809,
+    rounds: [true, true, true],
+    attempts: ['accepted', 'accepted', 'accepted'],
+  },
   'debug-from-wrong.json': { best: 40.421, rounds: [true], attempts: ['wrong-result', 'accepted'] },
 };
 

@@ -202,7 +202,7 @@ describe('ptxas', () => {
 test('source text that ncu could not find comes from the source at hand', () => {
   const blank = fixture('src_cuda_sass.csv')
     .replace('/home/user/project/probe.cu', '/cm/build/candidate.cu')
-    .replace(/^"7","(?:[^"]|"")*"/m, '"7",""');
+    .replace(/^"7","(?:[^"]|"")*"/m, '"7","<Unable to open source file>"');
   const { source } = interpretProfile(
     {
       mode: 'profile',

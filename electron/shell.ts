@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type * as Electron from 'electron';
 import { z } from 'zod';
-import { configDir, dataDir } from '../main/base/paths.ts';
-import type { AppError } from '../main/contract/index.ts';
+import { configDir, dataDir, ensureDir } from '../main/base/paths.ts';
 import { ShellClient } from './client.ts';
 import { Closing } from './closing.ts';
 import { EngineProcess } from './engine-process.ts';
@@ -10,12 +9,12 @@ import { filesOf, openRecording, recordingExtensions } from './files.ts';
 import { guardAll, guardSession, isOurs, mayOpen } from './guard.ts';
 import { answer } from './ipc.ts';
 import { Keys, keyNameSchema, protectionOf } from './keys.ts';
+import { MainWindow } from './main-window.ts';
 import { menuTemplate } from './menu.ts';
 import { keysUrl, pageHandler, scheme, screensUrl } from './pages.ts';
 import { placesOf } from './places.ts';
 import { drivenHere, endOf, progressOf, RunWatch, taskBar } from './runs.ts';
-import { pagePreferences, rememberWindow, windowOptions } from './window.ts';
-import { readWindowState } from './window-state.ts';
+import { pagePreferences } from './window.ts';
 
 /** What is used of Electron: given from outside, so that tests can stand in for it. */
 export type ElectronApi = Pick<
@@ -55,8 +54,8 @@ const secondStartSchema = z.object({ files: z.array(z.string().max(4096)).max(10
 export function startShell(e: ElectronApi, options: ShellOptions): Shell | null {
   const { app } = e;
   app.setName('CUDAMaster');
-  app.setAppUserModelId('dev.cudamaster.desktop');
-  app.setPath('userData', join(configDir(), 'desktop'));
+  if (process.platform === 'win32') app.setAppUserModelId('dev.cudamaster.desktop');
+  app.setPath('userData', ensureDir(join(configDir(), 'desktop')));
   const files = filesOf(options.argv, options.folder);
   if (!app.requestSingleInstanceLock({ files })) {
     app.exit(0);
@@ -84,12 +83,8 @@ export class Shell {
   readonly closing: Closing;
   /** Resolves when the window is there. */
   readonly ready: Promise<void>;
-  #window: Electron.BrowserWindow | null = null;
+  #window: MainWindow | null = null;
   #keysWindow: Electron.BrowserWindow | null = null;
-  #tray: Electron.Tray | null = null;
-  #keepWindow: () => Promise<void> = async () => {};
-  /** The page listens for a port. */
-  #listening = false;
   #looking: ReturnType<typeof setTimeout> | undefined;
   #ended = false;
   #toOpen: string[];
@@ -120,8 +115,8 @@ export class Shell {
     this.closing = new Closing({
       runs: () => this.#runsHere(),
       pause: (run) => this.client.call('runs.pause', { run }),
-      ask: (question) => this.#ask('question', question),
-      toTray: () => this.#toTray(),
+      ask: async (question) => (await this.#window?.ask('question', question)) ?? question.buttons.length - 1,
+      toTray: () => this.#window?.toTray(),
       end: () => this.#end(),
     });
     this.#listen();
@@ -184,7 +179,10 @@ export class Shell {
       ),
     );
     await this.engine.start();
-    this.#createWindow();
+    this.#window = new MainWindow(this.#e, this.#places, this.#stateFile, {
+      onClose: () => void this.closing.asked(),
+      onSessionEnd: () => void this.closing.end(),
+    });
     for (const file of this.#toOpen.splice(0)) await this.openFile(file);
   }
 
@@ -192,7 +190,7 @@ export class Shell {
     const { ipcMain, safeStorage } = this.#e;
     const none = z.tuple([]);
     answer(ipcMain, 'connect', screensUrl, none, () => {
-      this.#listening = true;
+      this.#window?.listening();
       this.#givePort();
     });
     answer(ipcMain, 'keys.list', keysUrl, none, async () => ({
@@ -210,30 +208,8 @@ export class Shell {
     });
   }
 
-  #createWindow(): void {
-    const { BrowserWindow, screen } = this.#e;
-    const areas = screen.getAllDisplays().map((display) => display.workArea);
-    const window = new BrowserWindow(windowOptions(this.#places.shell, this.#stateFile, areas));
-    this.#window = window;
-    if (readWindowState(this.#stateFile, areas)?.maximized) window.maximize();
-    this.#keepWindow = rememberWindow(window, this.#stateFile);
-    window.once('ready-to-show', () => window.show());
-    window.on('close', (event) => {
-      if (this.#ended) return;
-      event.preventDefault();
-      void this.closing.asked();
-    });
-    window.on('session-end', () => void this.closing.end());
-    window.webContents.on('did-start-loading', () => {
-      this.#listening = false;
-    });
-    window.webContents.on('render-process-gone', (_event, { reason }) => void this.#pageGone(reason));
-    void window.loadURL(screensUrl);
-  }
-
   #givePort(): void {
-    const port = this.#listening ? this.engine.connect() : null;
-    if (port) this.#window?.webContents.postMessage('port', null, [port]);
+    this.#window?.givePort(() => this.engine.connect());
   }
 
   #engineUp(): void {
@@ -243,25 +219,16 @@ export class Shell {
 
   #engineLost({ again, detail }: { readonly again: boolean; readonly detail: string }): void {
     this.client.attach(null);
-    this.#window?.webContents.send('engine-lost');
-    this.#window?.setProgressBar(-1);
+    this.#window?.engineLost();
     if (again) return;
-    void this.#ask('error', {
+    const question = {
       message: 'The engine ends again and again.',
       detail: `Runs that were going can be resumed: what they had finished is kept.\n\n${detail}`,
       buttons: ['Start it again', 'Quit'],
-    }).then((choice) => (choice === 0 ? this.engine.startAgain() : this.closing.end()));
-  }
-
-  async #pageGone(reason: string): Promise<void> {
-    if (reason === 'clean-exit' || this.#ended) return;
-    const choice = await this.#ask('error', {
-      message: 'The screens ended unexpectedly.',
-      detail: `Reason: ${reason}. Runs go on in the engine.`,
-      buttons: ['Show them again', 'Quit'],
-    });
-    if (choice === 0) this.#window?.webContents.reload();
-    else await this.closing.asked();
+    };
+    // Before there is a window there is nothing to go on with.
+    const asked = this.#window?.ask('error', question) ?? Promise.resolve(1);
+    void asked.then((choice) => (choice === 0 ? this.engine.startAgain() : this.closing.end()));
   }
 
   /** Every list of runs that changes is followed by one look, a second later at most. */
@@ -274,19 +241,19 @@ export class Shell {
 
   async #look(): Promise<void> {
     const rows = await this.client.call('runs.list', { limit: 50 });
-    if (!rows.ok || this.#window === null || this.#window.isDestroyed()) return;
+    if (!rows.ok || this.#window === null || this.#ended) return;
     const progress: (number | null)[] = [];
     for (const row of drivenHere(rows.value)) {
       const snapshot = await this.client.call('runs.get', { run: row.id });
       progress.push(snapshot.ok ? progressOf(snapshot.value) : null);
     }
-    this.#window.setProgressBar(taskBar(progress));
+    this.#window.browserWindow.setProgressBar(taskBar(progress));
     for (const row of this.#watch.take(rows.value)) this.#notify(row.id, endOf(row));
   }
 
   #notify(run: string, text: { readonly title: string; readonly body: string } | null): void {
     const { Notification } = this.#e;
-    if (text === null || this.#window?.isFocused() || !Notification.isSupported()) return;
+    if (text === null || this.#window?.browserWindow.isFocused() || !Notification.isSupported()) return;
     const notification = new Notification(text);
     notification.on('click', () => {
       this.show();
@@ -300,30 +267,24 @@ export class Shell {
     return rows.ok ? drivenHere(rows.value) : [];
   }
 
-  /** Brings the window to the front, from the tray as well. */
   show(): void {
-    const window = this.#window;
-    if (window === null) return;
-    if (window.isMinimized()) window.restore();
-    window.show();
-    window.focus();
+    this.#window?.show();
   }
 
-  /** Shows a screen: "#/run/ID". */
   go(hash: string): void {
-    this.#window?.webContents.send('go', hash);
+    this.#window?.go(hash);
   }
 
   async openFile(file: string): Promise<void> {
     this.show();
     const opened = await openRecording(this.client, file);
     if (opened.ok) this.go('#/run');
-    else await this.#tell(opened.error);
+    else await this.#window?.tell(opened.error);
   }
 
   async #chooseRecording(): Promise<void> {
     if (this.#window === null) return;
-    const { canceled, filePaths } = await this.#e.dialog.showOpenDialog(this.#window, {
+    const { canceled, filePaths } = await this.#e.dialog.showOpenDialog(this.#window.browserWindow, {
       title: 'Open a recording',
       properties: ['openFile'],
       filters: [{ name: 'Recordings', extensions: [...recordingExtensions] }],
@@ -345,7 +306,7 @@ export class Shell {
       return;
     }
     const window = new this.#e.BrowserWindow({
-      ...(this.#window === null ? {} : { parent: this.#window }),
+      ...(this.#window === null ? {} : { parent: this.#window.browserWindow }),
       width: 560,
       height: 520,
       title: 'Keys of providers',
@@ -356,53 +317,12 @@ export class Shell {
     void window.loadURL(keysUrl);
   }
 
-  #toTray(): void {
-    const { Tray, Menu, nativeImage } = this.#e;
-    this.#window?.hide();
-    if (this.#tray !== null) return;
-    this.#tray = new Tray(nativeImage.createFromPath(join(this.#places.shell, 'icons', '32x32.png')));
-    this.#tray.setToolTip('CUDAMaster');
-    this.#tray.on('click', () => this.show());
-    this.#tray.setContextMenu(
-      Menu.buildFromTemplate([
-        { label: 'Show CUDAMaster', click: () => this.show() },
-        { label: 'Quit', click: () => void this.closing.asked() },
-      ]),
-    );
-  }
-
-  async #ask(
-    type: 'question' | 'error',
-    { message, detail, buttons }: { message: string; detail: string; buttons: readonly string[] },
-  ): Promise<number> {
-    const options = {
-      type,
-      message,
-      detail,
-      buttons: [...buttons],
-      defaultId: 0,
-      cancelId: buttons.length - 1,
-      noLink: true,
-    };
-    const window = this.#window;
-    const { response } =
-      window?.isVisible() === true
-        ? await this.#e.dialog.showMessageBox(window, options)
-        : await this.#e.dialog.showMessageBox(options);
-    return response;
-  }
-
-  async #tell(error: AppError): Promise<void> {
-    const detail = [error.remedy, error.detail].filter(Boolean).join('\n\n');
-    await this.#ask('error', { message: error.message, detail, buttons: ['OK'] });
-  }
-
   async #end(): Promise<void> {
-    await this.#keepWindow();
+    await this.#window?.keepPlace();
     clearTimeout(this.#looking);
     await this.engine.stop();
     this.#ended = true;
-    this.#tray?.destroy();
+    this.#window?.release();
     this.#e.app.quit();
   }
 }

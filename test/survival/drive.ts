@@ -12,14 +12,17 @@ import { recordingProvider } from '../../main/llm/index.ts';
 import { parseRecording, Store } from '../../main/store/index.ts';
 
 // How finely intervals are resampled is not what is tested here, and would be most of the time.
-Object.assign(defaults.accept, { resamples: 200 });
+Object.assign(defaults.accept, { resamples: 20 });
 
 /** Every start of an external action is noted here at once: it outlives a kill -9. One position a line. */
 export const executedFile = (folder: string): string => join(folder, 'executed.txt');
 
+const recordings = new Map<string, Recording>();
 export const recordingOf = (root: string, name: string): Recording => {
   const file = join(root, 'test', 'recordings', name);
-  return parseRecording(readFileSync(file, 'utf8'), file);
+  const recording = recordings.get(file) ?? parseRecording(readFileSync(file, 'utf8'), file);
+  recordings.set(file, recording);
+  return recording;
 };
 
 /** Begins the recorded run in the history of `folder`, or goes on with the one that is there, until it ends. */

@@ -4,8 +4,12 @@
  * Usage: node victim.mjs ROOT FOLDER RECORDING before|after|never COMMIT. With `never` it prints its commits, a letter each: `s` for one
  * that ends a step, `.` for any other.
  */
+import { z } from 'zod';
 import { Connection } from '../../main/store/db/connection.ts';
 import { driveRecorded, recordingOf } from './drive.ts';
+
+// Writing a program for every schema does not pay for a process that lives for half a run.
+z.config({ jitless: true });
 
 const [root = '', folder = '', name = '', when = 'never', at = '0'] = process.argv.slice(2);
 

@@ -1,4 +1,4 @@
-import { useEffect, useSyncExternalStore } from 'react';
+import { useLayoutEffect, useSyncExternalStore } from 'react';
 import { useShell } from '../state/shell.ts';
 
 const media = window.matchMedia('(prefers-color-scheme: dark)');
@@ -20,9 +20,10 @@ export function applyTheme(dark: boolean): void {
   document.documentElement.dataset.theme = dark ? 'dark' : 'light';
 }
 
+/** In the layout phase: charts read the tokens in an effect of the same commit, and theirs would come first. */
 export function useTheme(): void {
   const dark = useDark();
-  useEffect(() => applyTheme(dark), [dark]);
+  useLayoutEffect(() => applyTheme(dark), [dark]);
 }
 
 /** Before the first rendering. */

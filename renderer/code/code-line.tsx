@@ -35,7 +35,7 @@ interface Props {
 /** One source line or instruction with its samples and stalls. */
 export const CodeLine = memo(function CodeLine({ row, id, position, top, look, state }: Props) {
   const { side, columns } = look;
-  const spans = side === 'lines' ? cudaSpans(row.text) : sassSpans(row.text);
+  const spans = side === 'lines' ? cudaSpans(row.text, row.inComment) : sassSpans(row.text);
   return (
     <div
       role="row"

@@ -174,6 +174,7 @@ export function CodePane(props: Props) {
         rows={rows}
         order={order}
         height={Math.max(0, box.height - HEADER - 2)}
+        content={HEADER + order.length * ROW}
         marked={marked}
         scroller={scroller}
       />

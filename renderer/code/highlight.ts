@@ -15,8 +15,36 @@ const LONGEST = 400;
 const KEPT = 4000;
 const known = new Map<string, readonly Span[]>();
 
-/** One line of CUDA C++ as spans. Lines stand alone: a comment over several lines is coloured on its first only. */
-export function cudaSpans(line: string): readonly Span[] {
+/** Comments and what may hold the marks of one without being one. */
+const TOKENS = /\/\/[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\/\*[\s\S]*?(?:\*\/|$)/g;
+
+/** Lines (from 0) of a whole source that begin within a comment. */
+export function linesInComment(source: string): ReadonlySet<number> {
+  const within = new Set<number>();
+  let line = 0;
+  let at = 0;
+  const linesTo = (to: number): number => {
+    let seen = 0;
+    for (let end = source.indexOf('\n', at); end >= 0 && end < to; end = source.indexOf('\n', end + 1)) seen++;
+    at = to;
+    return seen;
+  };
+  for (const { 0: token, index } of source.matchAll(TOKENS)) {
+    if (!token.startsWith('/*')) continue;
+    line += linesTo(index);
+    const last = line + linesTo(index + token.length);
+    while (line < last) within.add(++line);
+  }
+  return within;
+}
+
+/** One line of CUDA C++ as spans. `inComment`: it begins within one that began on a line before. */
+export function cudaSpans(line: string, inComment = false): readonly Span[] {
+  if (inComment) {
+    const end = line.indexOf('*/');
+    if (end < 0) return [{ text: line, kind: 'tok-comment' }];
+    return [{ text: line.slice(0, end + 2), kind: 'tok-comment' }, ...cudaSpans(line.slice(end + 2))];
+  }
   return remembered(`c${line}`, () => {
     const text = line.slice(0, LONGEST);
     const marks: { from: number; to: number; kind: string }[] = [];

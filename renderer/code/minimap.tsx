@@ -8,6 +8,8 @@ interface Props {
   readonly rows: readonly CodeRow[];
   readonly order: readonly number[];
   readonly height: number;
+  /** Height of what is scrolled, px. */
+  readonly content: number;
   /** Rows marked at the edge: selected and linked ones, by index. */
   readonly marked: ReadonlySet<number>;
   readonly scroller: RefObject<HTMLElement | null>;
@@ -18,7 +20,7 @@ const WIDTH = 18;
 const MOST_PER_ROW = 6;
 
 /** All rows of a pane at once: heat, marks and the part in view. Pointer only; keys n and p do the same. */
-export const Minimap = memo(function Minimap({ rows, order, height: room, marked, scroller }: Props) {
+export const Minimap = memo(function Minimap({ rows, order, height: room, content, marked, scroller }: Props) {
   const height = Math.min(room, order.length * MOST_PER_ROW);
   const canvas = useRef<HTMLCanvasElement>(null);
   const view = useRef<HTMLDivElement>(null);
@@ -48,15 +50,24 @@ export const Minimap = memo(function Minimap({ rows, order, height: room, marked
     const element = scroller.current;
     const box = view.current;
     if (!element || !box || height <= 0) return;
+    // Sizes are known: asking the page for them after rows came in would lay it out twice a frame.
+    const all = Math.max(1, content);
+    box.style.height = `${Math.max(8, Math.min(height, (element.clientHeight / all) * height))}px`;
+    let asked = 0;
     const move = (): void => {
-      const all = Math.max(1, element.scrollHeight);
+      asked = 0;
       box.style.top = `${(element.scrollTop / all) * height}px`;
-      box.style.height = `${Math.max(8, Math.min(height, (element.clientHeight / all) * height))}px`;
+    };
+    const onScroll = (): void => {
+      asked ||= requestAnimationFrame(move);
     };
     move();
-    element.addEventListener('scroll', move, { passive: true });
-    return () => element.removeEventListener('scroll', move);
-  }, [scroller, height]);
+    element.addEventListener('scroll', onScroll, { passive: true });
+    return () => {
+      cancelAnimationFrame(asked);
+      element.removeEventListener('scroll', onScroll);
+    };
+  }, [scroller, height, content]);
 
   const jump = (event: PointerEvent<HTMLDivElement>): void => {
     const element = scroller.current;

@@ -1,4 +1,5 @@
 import type { SourceView } from '../../main/contract/index.ts';
+import { linesInComment } from './highlight.ts';
 
 /** A row of one side of the code view. */
 export interface CodeRow {
@@ -19,6 +20,8 @@ export interface CodeRow {
   readonly measured: boolean;
   /** Rows that stood before this one were left out when the result was stored. */
   readonly gapBefore: boolean;
+  /** Begins within a comment that began on a line before; known where the file is shown whole. */
+  readonly inComment: boolean;
 }
 
 export interface StallColumn {
@@ -64,6 +67,7 @@ export function codeModel(
       linked: [...new Set([...row.lines, ...namedBy(view, index)])].flatMap((at) => lineAt[at] ?? []),
       measured: true,
       gapBefore: step !== null && isGap(view, index, step),
+      inComment: false,
     }),
   );
   return { lines, instructions, total: totalOf(view), stalls: stallColumns(view, known) };
@@ -105,7 +109,8 @@ function lineRows(view: SourceView, source: string | null, lineAt: number[]): Co
   for (const [at, line] of view.lines.entries()) byFile.set(line.file, [...(byFile.get(line.file) ?? []), at]);
   const text = source === null ? [] : source.split(/\r?\n/);
   const rows: CodeRow[] = [];
-  const measured = (at: number): void => {
+  const within = linesInComment(text.join('\n'));
+  const measured = (at: number, inComment = false): void => {
     const {
       file,
       line,
@@ -127,6 +132,7 @@ function lineRows(view: SourceView, source: string | null, lineAt: number[]): Co
       linked: instructions,
       measured: true,
       gapBefore: false,
+      inComment,
     });
   };
   for (const [file, indices] of byFile) {
@@ -139,7 +145,7 @@ function lineRows(view: SourceView, source: string | null, lineAt: number[]): Co
     for (const [i, words] of text.entries()) {
       const at = ordered[next];
       if (at !== undefined && lineNumber(view, at) === i + 1) {
-        measured(at);
+        measured(at, within.has(i));
         next++;
       } else if (i < text.length - 1 || words !== '')
         rows.push({
@@ -153,6 +159,7 @@ function lineRows(view: SourceView, source: string | null, lineAt: number[]): Co
           linked: [],
           measured: false,
           gapBefore: false,
+          inComment: within.has(i),
         });
     }
   }

@@ -4,7 +4,7 @@
  */
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { cpp } from '@codemirror/lang-cpp';
-import { bracketMatching, HighlightStyle, indentUnit, syntaxHighlighting } from '@codemirror/language';
+import { bracketMatching, forceParsing, HighlightStyle, indentUnit, syntaxHighlighting } from '@codemirror/language';
 import { MergeView } from '@codemirror/merge';
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
 import { Compartment, EditorState, type Extension } from '@codemirror/state';
@@ -63,6 +63,8 @@ const look = EditorView.theme({
   '&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText': { background: 'var(--diff-del-text)' },
   '&.cm-merge-b .cm-changedText': { background: 'var(--diff-add-text)' },
   '.cm-changeGutter': { width: '3px', paddingLeft: '1px' },
+  // The library's own glyph is in few fonts.
+  '.cm-collapsedLines::before, .cm-collapsedLines::after': { content: '"⋯" !important' },
   '.cm-collapsedLines': {
     background: 'var(--raised)',
     color: 'var(--muted)',
@@ -90,6 +92,10 @@ const cudaWords = ViewPlugin.fromClass(
   },
   { decorations: (v) => v.decorations },
 );
+
+/** Kernels are short: parsed at once, in full, so that nobody sees a source that is half coloured. Longer ones go on in idle time. */
+const PARSE_MS = 100;
+const parseNow = (view: EditorView): boolean => forceParsing(view, Math.min(view.state.doc.length, 100_000), PARSE_MS);
 
 /** The nonce of the page; empty in a shell whose policy needs none. */
 export function styleNonce(): string {
@@ -175,6 +181,7 @@ export default function CodeEditor({ text, label, onChange, line, extensions, wr
       }),
     });
     view.current = made;
+    parseNow(made);
     onView?.(made);
     return () => {
       made.destroy();
@@ -184,8 +191,9 @@ export default function CodeEditor({ text, label, onChange, line, extensions, wr
 
   useEffect(() => {
     const v = view.current;
-    if (v && v.state.doc.toString() !== text)
-      v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: text }, userEvent: 'outside' });
+    if (!v || v.state.doc.toString() === text) return;
+    v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: text }, userEvent: 'outside' });
+    parseNow(v);
   }, [text]);
   useEffect(() => {
     view.current?.dispatch({ effects: extra.current.reconfigure(extensions ?? []) });
@@ -216,7 +224,8 @@ export function CodeDifference({ left, right, leftLabel, rightLabel, context = 4
     if (host.current === null) return;
     const side = (doc: string, label: string) => ({
       doc,
-      extensions: [base(label), readOnly, keymap.of(searchKeymap)],
+      // Two columns are narrow, and the editor's scroll bar would lie at the end of the file: nothing may be hidden.
+      extensions: [base(label), readOnly, EditorView.lineWrapping, keymap.of(searchKeymap)],
     });
     const merge = new MergeView({
       parent: host.current,
@@ -226,6 +235,8 @@ export function CodeDifference({ left, right, leftLabel, rightLabel, context = 4
       highlightChanges: true,
       ...(context === null ? {} : { collapseUnchanged: { margin: context, minSize: 6 } }),
     });
+    parseNow(merge.a);
+    parseNow(merge.b);
     return () => merge.destroy();
   }, [left, right, leftLabel, rightLabel, context]);
   return <div ref={host} className="code code-diff" />;

@@ -29,13 +29,10 @@ export function number(x: number | null | undefined, digits = 4): string {
   return signed(grouped(x.toFixed(Math.min(8, Math.max(0, digits - before)))));
 }
 
+const trimmed = (text: string): string => text.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
+
 /** A round number on an axis, without trailing zeros: "0.5", "10", "1,000". */
-export const tick = (x: number): string =>
-  x === 0
-    ? '0'
-    : number(x, 6)
-        .replace(/(\.\d*?)0+$/, '$1')
-        .replace(/\.$/, '');
+export const tick = (x: number): string => (x === 0 ? '0' : trimmed(number(x, 6)));
 
 /** A count: all its digits, grouped. */
 export const count = (x: number | null | undefined): string =>
@@ -138,7 +135,8 @@ export function metric(value: MetricValue): { readonly text: string; readonly ti
   if (unit === 'byte') return { text: bytes(x), title: `${x} bytes` };
   if (/^(byte\/s|byte\/second|flop\/s)$/.test(unit))
     return { text: si(x, unit.startsWith('byte') ? 'B/s' : 'FLOP/s'), title: `${x} ${unit}` };
-  const figure = Number.isInteger(x) ? count(x) : number(x);
+  // ncu prints two decimals: digits that it did not give are not made up.
+  const figure = Number.isInteger(x) ? count(x) : trimmed(number(x));
   return { text: unit === '' || unit === '1' ? figure : `${figure}${NBSP}${unit}`, title: `${x} ${unit}`.trim() };
 }
 

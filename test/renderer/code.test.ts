@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { SourceFunction, SourceView } from '../../main/contract/index.ts';
 import { parseSource } from '../../main/profile/parse-source.ts';
 import { sourceView } from '../../main/profile/source-view.ts';
-import { cudaSpans, sassSpans } from '../../renderer/code/highlight.ts';
+import { cudaSpans, linesInComment, sassSpans } from '../../renderer/code/highlight.ts';
 import {
   anchorOf,
   cellValue,
@@ -187,4 +187,23 @@ describe('highlighting', () => {
 test('stall names', () => {
   expect(stallLabel('long_scoreboard')).toBe('Long Scoreboard');
   expect(stallLabel('stall_imc_miss')).toBe('IMC Miss');
+});
+
+test('a comment over several lines is one on all of them; what only looks like one is none', () => {
+  const text = ['int a; /* one', 'two', 'three */ int b; // four', 'char c[] = "/* no";', 'int d; // /* no', 'int e;'];
+  expect([...linesInComment(text.join('\n'))]).toEqual([1, 2]);
+  expect(linesInComment('/* never closed\nx\ny')).toEqual(new Set([1, 2]));
+  expect(cudaSpans('two', true)).toEqual([{ text: 'two', kind: 'tok-comment' }]);
+  const spans = cudaSpans('three */ int b;', true);
+  expect(spans[0]).toEqual({ text: 'three */', kind: 'tok-comment' });
+  expect(spans.some(({ text: t, kind }) => t === 'int' && kind !== 'tok-comment')).toBe(true);
+});
+
+test('the heatmap of a whole file knows which of its lines lie within a comment', () => {
+  const lines = source.split('\n');
+  const first = view.lines.filter((l) => l.file === file).reduce((least, l) => Math.min(least, l.line), 99);
+  expect(first).toBeGreaterThan(3);
+  lines.splice(0, 3, '/* a header', '   over two lines', '*/');
+  const rows = codeModel(view, lines.join('\n')).lines;
+  expect(rows.slice(0, 4).map(({ inComment }) => inComment)).toEqual([false, true, true, false]);
 });

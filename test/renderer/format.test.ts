@@ -86,6 +86,9 @@ test('a metric that is not available shows its reason, not a number', () => {
     title: 'not collected',
   });
   expect(plain(metric({ available: true, value: 17.4, unit: '%' }).text)).toBe('17.4 %');
+  // Digits that ncu did not give are not made up.
+  expect(plain(metric({ available: true, value: 0.02, unit: 'inst' }).text)).toBe('0.02 inst');
+  expect(plain(metric({ available: true, value: 1.5, unit: '' }).text)).toBe('1.5');
   expect(plain(metric({ available: true, value: 4928, unit: 'ns' }).text)).toBe('4.928 µs');
 });
 

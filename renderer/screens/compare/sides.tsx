@@ -95,7 +95,16 @@ export function Summary({ a, b }: { readonly a: VersionDetail; readonly b: Versi
         {both('Outcome', (v) => (
           <OutcomeBadge outcome={v.outcome} />
         ))}
-        {both('Speed-up', (v) => ratioEstimate(v.score))}
+        {both(
+          'Speed-up',
+          (v) =>
+            v.score && (
+              <>
+                {ratio(v.score.value)}{' '}
+                <span className="together">{ratioEstimate(v.score).slice(ratio(v.score.value).length + 1)}</span>
+              </>
+            ),
+        )}
         {both('P_min', (v) => ratio(v.pMin))}
         {both('Bottleneck', (v) => bottleneckText(v.bottleneck, v.launchBound) || null)}
         {both('Largest error', (v) => (v.maxUlp === null ? null : `${number(v.maxUlp, 3)} ulp`))}

@@ -32,7 +32,7 @@ export function Timings({
       {
         id: 'size',
         title: 'Size',
-        width: 'minmax(190px, 1.6fr)',
+        width: 'minmax(120px, 1fr)',
         cell: (p) => <span>{p.size}</span>,
         hint: (p) => p.size,
       },
@@ -48,7 +48,7 @@ export function Timings({
       {
         id: 'a',
         title: 'A',
-        width: 'minmax(170px, 1fr)',
+        width: 'minmax(164px, 1fr)',
         align: 'right',
         sort: (p) => p.a?.value ?? null,
         cell: (p) => <span>{timeEstimate(p.a)}</span>,
@@ -56,7 +56,7 @@ export function Timings({
       {
         id: 'b',
         title: 'B',
-        width: 'minmax(170px, 1fr)',
+        width: 'minmax(164px, 1fr)',
         align: 'right',
         sort: (p) => p.b?.value ?? null,
         cell: (p) => <span>{timeEstimate(p.b)}</span>,
@@ -65,14 +65,14 @@ export function Timings({
         id: 'axis',
         title: 'Intervals',
         unit: domain === null ? undefined : `${time(domain.lo)} to ${time(domain.hi)}`,
-        width: '190px',
-        cell: (p) => <Whisker estimates={[p.a, p.b]} domain={domain} width={174} />,
+        width: '186px',
+        cell: (p) => <Whisker estimates={[p.a, p.b]} domain={domain} width={170} />,
         meaning: 'A above, B below, on one logarithmic axis.',
       },
       {
         id: 'ratio',
         title: 'A over B',
-        width: 'minmax(160px, 1fr)',
+        width: 'minmax(158px, 1fr)',
         align: 'right',
         sort: (p) => p.ratio?.value ?? null,
         cell: (p) => <span>{p.ratio ? ratioEstimate(p.ratio) : MISSING}</span>,
@@ -81,7 +81,7 @@ export function Timings({
       {
         id: 'faster',
         title: 'Verdict',
-        width: '130px',
+        width: '122px',
         sort: (p) => p.faster,
         cell: (p) => (
           <span className={p.faster === 'same' || p.faster === 'unknown' ? 'muted' : undefined}>{fasterText(p)}</span>

@@ -1,11 +1,13 @@
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import type { TaskDetail } from '../../../main/contract/api.ts';
 import type { Dtype, SizeSet } from '../../../main/contract/task.ts';
 import { useApi, useQuery } from '../../api/client.ts';
+import { type Command, useCommands } from '../../app/commands.ts';
 import { go, setQuery } from '../../app/navigation.ts';
-import { toastError } from '../../state/shell.ts';
+import { toast, toastError } from '../../state/shell.ts';
 import { Code } from '../../ui/code.tsx';
 import { Button, Segmented } from '../../ui/controls.tsx';
+import { copyText } from '../../ui/copy.tsx';
 import { ErrorBox, Loading } from '../../ui/feedback.tsx';
 import { Splitter } from '../../ui/panels.tsx';
 import { Edit } from './edit.tsx';
@@ -50,6 +52,36 @@ export function TaskView({ task, dtype, query }: Props) {
 function Shown({ detail, sizeSet }: { readonly detail: TaskDetail; readonly sizeSet: SizeSet }) {
   const { id, dtype } = detail;
   const evaluation = detail.baseline?.evaluation ?? null;
+  const commands = useMemo<readonly Command[]>(
+    () => [
+      { id: 'kernel.edit', title: 'Edit a copy of this kernel', group: 'Kernel', run: () => setQuery({ edit: '1' }) },
+      {
+        id: 'kernel.optimize',
+        title: 'Optimize this kernel',
+        group: 'Kernel',
+        run: () => go('run', ['new'], { task: id, dtype }),
+      },
+      {
+        id: 'kernel.sizes',
+        title: `Show the ${sizeSet === 'large' ? 'published' : 'large'} sizes of this kernel`,
+        group: 'Kernel',
+        disabled: sizeSet === 'published' && (detail.sizes?.large ?? 0) === 0,
+        run: () => setQuery({ sizes: sizeSet === 'large' ? 'published' : 'large' }),
+      },
+      {
+        id: 'kernel.nvcc',
+        title: 'Copy the nvcc command of this kernel',
+        group: 'Kernel',
+        disabled: detail.nvccCommand === null,
+        run: async () => {
+          if (await copyText(detail.nvccCommand ?? '')) toast('The nvcc command was copied.');
+          else toast('The browser does not allow copying here.', { tone: 'bad' });
+        },
+      },
+    ],
+    [id, dtype, sizeSet, detail.sizes, detail.nvccCommand],
+  );
+  useCommands(commands);
   return (
     <div className="kernel-view">
       <header className="kernel-bar">
@@ -81,7 +113,7 @@ function Shown({ detail, sizeSet }: { readonly detail: TaskDetail; readonly size
       <Splitter
         name="kernel.code"
         label="Width of the source"
-        initial={440}
+        initial={410}
         min={240}
         max={1200}
         first={

@@ -1,6 +1,7 @@
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import type { TaskDetail, VersionDetail } from '../../../main/contract/api.ts';
 import { useQuery } from '../../api/client.ts';
+import { type Command, useCommands } from '../../app/commands.ts';
 import { go, setQuery } from '../../app/navigation.ts';
 import { Code, CodeDiff } from '../../ui/code.tsx';
 import { Button, Segmented } from '../../ui/controls.tsx';
@@ -49,6 +50,31 @@ function Shown({ detail, task }: { readonly detail: VersionDetail; readonly task
   const parent = useQuery('versions.get', detail.parent === null ? null : { version: detail.parent });
   const before = parent.data?.source ?? task?.originSource ?? null;
   const { source } = detail;
+  const commands = useMemo<readonly Command[]>(
+    () => [
+      {
+        id: 'kernel.edit',
+        title: 'Edit a copy of this version',
+        group: 'Kernel',
+        disabled: source === null,
+        run: () => setQuery({ edit: '1' }),
+      },
+      {
+        id: 'kernel.optimize',
+        title: 'Optimize from this version',
+        group: 'Kernel',
+        run: () => go('run', ['new'], { task: detail.task, dtype: detail.dtype, from: detail.id }),
+      },
+      {
+        id: 'kernel.profile',
+        title: 'Profile of this version',
+        group: 'Kernel',
+        run: () => go('profile', [detail.id]),
+      },
+    ],
+    [detail.id, detail.task, detail.dtype, source],
+  );
+  useCommands(commands);
   return (
     <div className="kernel-view">
       <header className="kernel-bar">

@@ -113,7 +113,8 @@ function SelectedRow({
   const meaning = first === undefined ? '' : (known.get(first)?.meaning ?? '');
   return (
     <p className="code-words" role="status">
-      <strong>{selection?.side === 'lines' ? `${row.file ?? 'line'}:${row.label}` : `+0x${row.label}`}</strong>{' '}
+      <strong>{selection?.side === 'lines' ? `${row.file ?? 'line'}:${row.label}` : `+0x${row.label}`}</strong>
+      {': '}
       {row.samples === null ? (
         row.measured ? (
           'has no sample count'
@@ -124,7 +125,7 @@ function SelectedRow({
         <>
           {model.total ? percent(row.samples / model.total) : '–'}
           {heat !== undefined && ` ± ${percent(heat.plusMinus)}`} of the samples ({count(row.samples)})
-          {row.executed !== null && `, executed ${count(row.executed)} times per warp`}
+          {row.executed !== null && `, ${count(row.executed)} warp instructions executed`}
         </>
       )}
       {reasons.length > 0 && row.samples ? (

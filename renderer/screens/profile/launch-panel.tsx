@@ -49,7 +49,11 @@ export function LaunchPanel({ context }: { readonly context: ProfileContext }) {
                   >
                     {l.kernel}
                   </button>
-                  {l.index === profile.verdict?.launch && <span className="muted"> the verdict is about this one</span>}
+                  {l.index === profile.verdict?.launch && (
+                    <span className="badge tone-info" title="The verdict is about this launch">
+                      verdict
+                    </span>
+                  )}
                 </th>
                 <td className="num">{l.grid.join('×')}</td>
                 <td className="num">{l.block.join('×')}</td>

@@ -1,7 +1,7 @@
 import type { Evaluation, MetricLine, MetricValue } from '../../../main/contract/index.ts';
 import type { Matrix, MatrixCell } from '../../charts/matrix-chart.tsx';
 import { changeStep } from '../../charts/scale.ts';
-import { dims as dimsText, level, metric, number, ratio as times } from '../../ui/format.ts';
+import { dims as dimsText, level, metric, number, percent, ratio as times } from '../../ui/format.ts';
 import { changeText, ratioOf } from './change.ts';
 import { describedMetrics, profiled } from './metrics.ts';
 import { mainLaunch, type RunVersion } from './versions.ts';
@@ -76,13 +76,14 @@ export function speedupMatrix(versions: readonly RunVersion[], selected: string)
       const value = speedup?.value ?? 1;
       if (value > 0) full = Math.max(full, value, 1 / value);
     }
+  const all = [...sizes.values()].reduce((sum, { weight }) => sum + weight, 0);
   return {
     ends: [`1/${number(full, 3)}`, `${number(full, 3)} times as fast as the origin`],
     columns: columnsOf(shown, selected),
     rows: [...sizes].map(([problem, { label, weight }]) => ({
       id: problem,
       label,
-      note: `weight ${number(weight, 3)}`,
+      note: `weight ${percent(all === 0 ? null : weight / all)}`,
       cells: shown.map(({ evaluation }) => speedupCell(evaluation, problem, full)),
     })),
   };

@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import { setQuery } from '../../app/navigation.ts';
 import { changeClass, changeStep } from '../../charts/scale.ts';
-import { metric } from '../../ui/format.ts';
+import { count, metric } from '../../ui/format.ts';
 import { type Column, Table } from '../../ui/table.tsx';
 import { changeText } from './change.ts';
 import { type MetricRow, metricRows, searchMetrics } from './metrics.ts';
@@ -32,9 +32,32 @@ function columnsOf(selected: string, compared: string | null): readonly Column<M
       cell: (m) => value(m.value),
       hint: (m) => metric(m.value).title,
     },
+    ...(compared === null ? [] : besideOf(compared)),
+    {
+      id: 'meaning',
+      title: 'Meaning',
+      width: 'minmax(200px, 2.4fr)',
+      cell: (m) => m.meaning || <span className="muted">no explanation in CUDAMaster</span>,
+      hint: (m) => m.meaning,
+    },
+    { id: 'unit', title: 'Unit', width: '110px', sort: (m) => m.unit, cell: (m) => m.unit },
+    {
+      id: 'id',
+      title: 'Id in Nsight Compute',
+      width: 'minmax(160px, 1.6fr)',
+      sort: (m) => m.id,
+      cell: (m) => <span className="mono">{m.id}</span>,
+      hint: (m) => m.id,
+    },
+  ];
+}
+
+/** The columns of the version beside it; there are none while nothing is chosen. */
+function besideOf(compared: string): readonly Column<MetricRow>[] {
+  return [
     {
       id: 'compared',
-      title: compared ?? 'beside: nothing',
+      title: compared,
       width: 'minmax(110px, 0.8fr)',
       align: 'right',
       sort: (m) => (m.compared?.available ? m.compared.value : null),
@@ -48,22 +71,6 @@ function columnsOf(selected: string, compared: string | null): readonly Column<M
       align: 'right',
       sort: (m) => m.ratio,
       cell: (m) => <span className={`change ${changeClass(changeStep(m.ratio))}`}>{changeText(m.ratio)}</span>,
-    },
-    {
-      id: 'meaning',
-      title: 'Meaning',
-      width: 'minmax(200px, 2.4fr)',
-      cell: (m) => m.meaning || <span className="muted">no explanation in CUDAMaster</span>,
-      hint: (m) => m.meaning,
-    },
-    { id: 'unit', title: 'Unit', width: '90px', sort: (m) => m.unit, cell: (m) => m.unit || '–' },
-    {
-      id: 'id',
-      title: 'Id in Nsight Compute',
-      width: 'minmax(160px, 1.6fr)',
-      sort: (m) => m.id,
-      cell: (m) => <span className="mono">{m.id}</span>,
-      hint: (m) => m.id,
     },
   ];
 }
@@ -88,7 +95,7 @@ export function MetricsTab({ context, query }: { readonly context: ProfileContex
           onChange={(e) => setQuery({ q: e.target.value })}
         />
         <span className="muted tabular" role="status">
-          {shown.length} of {rows.length} metrics
+          {count(shown.length)} of {count(rows.length)} metrics
         </span>
       </div>
       <Table

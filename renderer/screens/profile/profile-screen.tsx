@@ -1,6 +1,7 @@
 import { useCallback, useMemo } from 'react';
 import type { Evaluation, Launch, MetricLine, Profile as ProfileData } from '../../../main/contract/index.ts';
 import { useQuery } from '../../api/client.ts';
+import { type Command, useCommands } from '../../app/commands.ts';
 import { go, setQuery } from '../../app/navigation.ts';
 import { useRunView } from '../../state/runs.ts';
 import { Button, SelectField } from '../../ui/controls.tsx';
@@ -58,6 +59,7 @@ export function Profile({ version, query }: Props) {
   const compared = comparedWith(versions, selected, query.with);
   return (
     <div className="profile-screen">
+      <ProfileCommands run={run} version={selected.id} />
       <Bar run={run} task={view.state.config?.task ?? ''} versions={versions} selected={selected} compared={compared} />
       <Body
         versions={versions}
@@ -68,6 +70,32 @@ export function Profile({ version, query }: Props) {
       />
     </div>
   );
+}
+
+const tabs = [
+  { id: 'overview', label: 'Overview' },
+  { id: 'code', label: 'Code heatmap' },
+  { id: 'metrics', label: 'Metrics' },
+  { id: 'versions', label: 'All versions' },
+] as const;
+
+/** What the palette offers while a profile is shown. */
+function ProfileCommands({ run, version }: { readonly run: string; readonly version: string }) {
+  const commands = useMemo<readonly Command[]>(
+    () => [
+      ...tabs.map(({ id, label }) => ({
+        id: `profile.${id}`,
+        title: `Profile: ${label}`,
+        group: 'Profile',
+        run: () => setQuery({ tab: id }),
+      })),
+      { id: 'profile.source', title: 'Source of this version', group: 'Profile', run: () => go('kernel', [version]) },
+      { id: 'profile.run', title: 'Run of this version', group: 'Profile', run: () => go('run', [run]) },
+    ],
+    [run, version],
+  );
+  useCommands(commands);
+  return null;
 }
 
 /** Chosen, or the origin (for the origin: nothing). "none" compares with nothing. */
@@ -164,12 +192,7 @@ function Body(props: {
       label="Parts of the profile"
       value={tab}
       onChange={setTab}
-      tabs={[
-        { id: 'overview', label: 'Overview', ...(found ? { count: found } : {}) },
-        { id: 'code', label: 'Code heatmap' },
-        { id: 'metrics', label: 'Metrics' },
-        { id: 'versions', label: 'All versions' },
-      ]}
+      tabs={tabs.map((t) => (t.id === 'overview' && found ? { ...t, count: found } : t))}
     >
       {tab === 'code' ? (
         <CodeTab context={context} />

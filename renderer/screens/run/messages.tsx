@@ -54,7 +54,7 @@ function Exchange({
         {reply && <span className="muted">{replyText(reply)}</span>}
         {reply && <CopyButton text={reply.text} what={`the answer of the ${title}`} />}
       </header>
-      {data === null && <p className="muted">Not asked yet.</p>}
+      {data === null && streaming === undefined && <p className="muted">Not asked yet.</p>}
       {data?.request?.messages.map((m, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: messages of a request have no other name and do not move
         <details key={index} className="details">

@@ -16,6 +16,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import { runInNewContext } from 'node:vm';
 import { extractAll, listPackage } from '@electron/asar';
 import { FuseV1Options, getCurrentFuseWire } from '@electron/fuses';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -31,6 +33,8 @@ const unpacked = join(out, 'linux-unpacked');
 const archive = join(unpacked, 'resources/app.asar');
 const resources = join(unpacked, 'resources/cudamaster');
 const program = join(resources, 'bin/cudamaster');
+/** Node alone cannot read in an archive, as Electron does. */
+const extracted = join(base, 'extracted');
 const linux = process.platform === 'linux';
 const bwrap = ['/usr/bin/bwrap', '--die-with-parent', '--dev-bind', '/', '/'];
 
@@ -174,10 +178,66 @@ describe.skipIf(!linux)('Packaged program', { timeout: 180_000 }, () => {
     }
   });
 
+  test('the entry of the archive loads with nothing but the module electron; a second start ends at once', () => {
+    extractAll(archive, extracted);
+    const names = /import \{([^}]*)\} from "electron"/.exec(
+      readFileSync(join(extracted, 'dist/electron/main.js'), 'utf8'),
+    );
+    const stub = join(base, 'electron-stub.mjs');
+    const others = (names?.[1] ?? '').split(',').map((name) => name.trim());
+    writeFileSync(
+      stub,
+      `export const app = new Proxy({}, { get: (_, name) => (...args) => {
+        if (name === 'exit') console.log('exit', ...args);
+        return false; // another one runs already
+      } });\n${others
+        .filter((name) => name !== 'app')
+        .map((name) => `export const ${name} = {};`)
+        .join('\n')}\n`,
+    );
+    const hooks = join(base, 'hooks.mjs');
+    writeFileSync(
+      hooks,
+      `import { registerHooks } from 'node:module';
+      registerHooks({ resolve: (id, context, next) =>
+        id === 'electron' ? { url: ${JSON.stringify(pathToFileURL(stub).href)}, shortCircuit: true } : next(id, context) });`,
+    );
+    const entry = join(extracted, 'dist/electron/main.js');
+    const done = spawnSync(process.execPath, ['--import', hooks, entry], { env, encoding: 'utf8' });
+    expect([done.stderr, done.stdout]).toEqual(['', 'exit 0\n']);
+  });
+
+  test('the preload hands over ports, shows screens that are screens, and gives the keys to their own page alone', () => {
+    const load = (hostname: string) => {
+      const on = new Map<string, (event: unknown, arg?: unknown) => void>();
+      const said: unknown[][] = [];
+      const exposed: string[] = [];
+      const page = {
+        location: { protocol: 'app:', hostname, origin: `app://${hostname}`, hash: '' },
+        postMessage: (...args: unknown[]) => said.push(args),
+        addEventListener: (_type: string, listener: () => void) => listener(),
+        require: () => ({
+          ipcRenderer: {
+            on: (channel: string, listener: () => void) => on.set(channel, listener),
+            invoke: (...args: unknown[]) => said.push(args),
+          },
+          contextBridge: { exposeInMainWorld: (name: string) => exposed.push(name) },
+        }),
+      };
+      runInNewContext(readFileSync(join(extracted, 'dist/electron/preload.cjs'), 'utf8'), page);
+      return { page, on, said, exposed };
+    };
+    const { page, on, said, exposed } = load('cudamaster');
+    on.get('port')?.({ ports: ['port'] });
+    for (const hash of ['javascript:alert(1)', 7, '#/run/1']) on.get('go')?.({}, hash);
+    expect(said).toEqual([['connect'], ['cudamaster-port', 'app://cudamaster', ['port']]]);
+    expect([page.location.hash, exposed]).toEqual(['#/run/1', []]);
+    expect(load('shell').exposed).toEqual(['keys']);
+    expect(load('example.com')).toMatchObject({ said: [], exposed: [] });
+  });
+
   test('the engine of the archive works with the files beside it', async () => {
-    const app = join(base, 'extracted');
-    extractAll(archive, app);
-    const engine = new StandInProcess(join(app, 'dist/electron/engine.js'), env);
+    const engine = new StandInProcess(join(extracted, 'dist/electron/engine.js'), env);
     try {
       const [port1, port2] = [new StandInPort(), new StandInPort()];
       port1.peer = port2;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { sizes } from '../../build/icons.ts';
 import { isOurs, mayOpen } from '../../electron/guard.ts';
 import { answer } from '../../electron/ipc.ts';
 import { Keys, protectionOf } from '../../electron/keys.ts';
@@ -253,6 +254,33 @@ describe('Keys', () => {
     writeFileSync(file, '{"version": 9}');
     await expect(keys.set('A', 'value')).rejects.toMatchObject({ error: { code: 'input.file' } });
     expect(readFileSync(file, 'utf8')).toBe('{"version": 9}');
+  });
+});
+
+describe('Icons', () => {
+  const folder = join(root, 'build/resources');
+  const sizeOf = (png: Buffer): number => {
+    expect(png.subarray(1, 4).toString()).toBe('PNG');
+    return png.readUInt32BE(16);
+  };
+
+  test('every size is drawn, and both containers hold them whole', () => {
+    const pngs = new Map(sizes.map((n) => [n as number, readFileSync(join(folder, `icons/${n}x${n}.png`))]));
+    for (const [size, png] of pngs) expect(sizeOf(png)).toBe(size);
+    const ico = readFileSync(join(folder, 'icon.ico'));
+    const entries = Array.from({ length: ico.readUInt16LE(4) }, (_, i) => 6 + 16 * i);
+    for (const at of entries) {
+      const offset = ico.readUInt32LE(at + 12);
+      const png = ico.subarray(offset, offset + ico.readUInt32LE(at + 8));
+      expect(sizeOf(png) % 256).toBe(ico.readUInt8(at));
+      expect(pngs.get(sizeOf(png))?.equals(png)).toBe(true);
+    }
+    expect(entries).toHaveLength(7);
+    const icns = readFileSync(join(folder, 'icon.icns'));
+    expect(icns.readUInt32BE(4)).toBe(icns.length);
+    const found: number[] = [];
+    for (let at = 8; at < icns.length; at += icns.readUInt32BE(at + 4)) found.push(sizeOf(icns.subarray(at + 8)));
+    expect(new Set(found)).toEqual(new Set([16, 32, 64, 128, 256, 512, 1024]));
   });
 });
 

@@ -77,7 +77,9 @@ export function bindEvaluator(binding: EvaluatorBinding): Evaluator {
   return {
     plan(request) {
       if (request.candidate !== null) {
-        const { rejections } = screen(request.candidate.source, binding.task.task, binding.dtype, binding.screen);
+        const { source, compileArgs } = request.candidate;
+        const options = { ...binding.screen, compileArgs };
+        const { rejections } = screen(source, binding.task.task, binding.dtype, options);
         if (rejections.length > 0) return ok({ kind: 'rejected', evaluation: rejected(rejectionText(rejections)) });
       }
       const bundle = planEvaluation(inputOf(request));

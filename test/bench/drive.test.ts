@@ -171,7 +171,7 @@ describe('a bench on this machine', () => {
     const hash = sha256Hex(hostCandidate);
     const file = join(folder.dir, 'bench.json');
     const cell = bench.cells[0];
-    const candidate = { task: 'dot_product', dtype: 'fp32', label: 'x', source: hash, compileArgs: [] } as const;
+    const candidate: BenchCandidate = { task: 'dot_product', dtype: 'fp32', label: 'x', source: hash, compileArgs: [] };
     for (const hostile of [
       { ...bench, cells: [{ ...cell, id: '../../outside' }] },
       { ...bench, cells: [{ ...cell, id: '/tmp/outside' }] },

@@ -436,6 +436,19 @@ describe('signature', () => {
   });
 });
 
+test('macros of the command line are read like those of the source', () => {
+  const found = (arg: string, inside: string): string[] =>
+    screenSource(source('', inside), expected, { compileArgs: ['-O3', arg] }).rejections.map(
+      (r) => `${r.line} ${r.why}`,
+    );
+  expect(found('-DQ=system', 'Q("id");')).toEqual(['1 system: starting programs is not allowed']);
+  expect(found('-DQ=exit', 'Q(0);')[0]).toMatch(/^1 exit: ending/);
+  expect(found('-DQ=asm', 'Q("rdtsc");').join()).toMatch(/assembly/);
+  expect(found('-DQ=clock64', '').join()).toMatch(/clocks/);
+  for (const fine of ['-DTILE=16', '-DFLAG', '-DSCALE=1.5e-3f', '-DT=__nv_bfloat16', '-DV=float4'])
+    expect(found(fine, '')).toEqual([]);
+});
+
 test('each rejection names line, rule and reason', () => {
   const found = screenSource(source('#include <thread>\n\nasm("x");'), expected).rejections;
   expect(found.map((r) => [r.line, r.rule])).toEqual([

@@ -1,4 +1,4 @@
-import { stringText, type Token } from './lex.ts';
+import { lex, stringText, type Token } from './lex.ts';
 import type { Report } from './report.ts';
 import {
   allowedIncludes,
@@ -120,6 +120,15 @@ function include(rest: readonly Token[], at: number, report: Report, extra: read
 function pragma(text: string, at: number, report: Report): void {
   if (!allowedPragmas.test(text)) report.add(at, 'pragma', `#pragma ${text.slice(0, 60)} is not allowed`);
 }
+
+/** Macros that `-DNAME=VALUE` defines, as the source would on its first line. */
+export const commandMacros = (args: readonly string[]): Macro[] =>
+  args.flatMap((arg) => {
+    const found = /^-D([A-Za-z_]\w*)(?:=(.*))?$/s.exec(arg);
+    if (found?.[1] === undefined) return [];
+    const body = lex(found[2] ?? '1').tokens.map((token) => ({ ...token, line: 1 }));
+    return [{ name: found[1], line: 1, params: null, body, all: body }];
+  });
 
 /** `_Pragma("…")` in code or in a macro's text. */
 export function pragmaOperators(code: readonly Token[], report: Report): void {

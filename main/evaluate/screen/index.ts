@@ -1,7 +1,7 @@
 import type { Dtype, Task } from '../../contract/index.ts';
 import { candidateName, paramTypes, signature } from '../task/index.ts';
 import { checkAssembly, checkAttributes, checkMacroAssembly, checkMacroUses } from './assembly.ts';
-import { directives, pragmaOperators } from './directives.ts';
+import { commandMacros, directives, pragmaOperators } from './directives.ts';
 import { checkGlobals } from './globals.ts';
 import { lex, type Token } from './lex.ts';
 import { checkNames, standsForStd } from './names.ts';
@@ -17,6 +17,8 @@ export interface ScreenOptions {
   readonly includes?: readonly string[];
   /** Name families of libraries that the task allows ("cublas"). */
   readonly libraries?: readonly string[];
+  /** Compile arguments: macros that they define (-DNAME=VALUE) are part of what is compiled. */
+  readonly compileArgs?: readonly string[];
 }
 
 export interface Screened {
@@ -56,7 +58,8 @@ export function screenSource(source: string, expected: Expected, options: Screen
   const lexed = lex(source);
   for (const fault of lexed.faults) report.add(fault.line, 'text', fault.message);
   oddTokens(lexed.tokens, report);
-  const { code, macros } = directives(lexed.tokens, report, options.includes ?? []);
+  const { code, macros: written } = directives(lexed.tokens, report, options.includes ?? []);
+  const macros = [...commandMacros(options.compileArgs ?? []), ...written];
   pragmaOperators(code, report);
   const deep = tooDeep(code);
   if (deep !== null) {

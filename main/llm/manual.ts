@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writeFileAtomic } from '../base/files.ts';
 import { type ChatOutcome, type ChatProvider, type ChatRequest, err, ok, type Result } from '../contract/index.ts';
 
 export interface ManualOptions {
@@ -38,11 +39,8 @@ async function baseName(dir: string, position: string): Promise<string> {
   return `${String(highest + 1).padStart(3, '0')}-${safe(position)}`;
 }
 
-async function writeWhole(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${process.pid}.tmp`;
-  await writeFile(temporary, text);
-  await rename(temporary, path);
-}
+/** Two screens may answer at the same time: each writes its own file, one after the other takes the place. */
+const writeWhole = (path: string, text: string): Promise<void> => writeFileAtomic(path, text, 0o644);
 
 const readIf = async (path: string): Promise<string | null> => (existsSync(path) ? readFile(path, 'utf8') : null);
 

@@ -90,6 +90,16 @@ describe('manual provider', () => {
     expect(await readFile(join(dir, '001-yes.answer.md'), 'utf8')).toBe('pasted');
     expect(unwrap(await provider.chat(request, { position: 'no' })).kind).toBe('parked');
   });
+  it('answers given at the same time meet without a fault: one of them stands, whole', async () => {
+    const dir = await folder();
+    const provider = manualProvider({ dir });
+    await provider.chat(request, { position: 'p' });
+    const texts = Array.from({ length: 12 }, (_, i) => `${i} `.repeat(20_000).trim());
+    const given = await Promise.all(texts.map((text) => giveAnswer(dir, 'p', text)));
+    expect(given.every((g) => g.ok)).toBe(true);
+    const got = unwrap(await provider.chat(request, { position: 'p' }));
+    expect(texts).toContain(got.kind === 'done' ? got.reply.text.trim() : '');
+  });
   it('answers for nobody, empty answers and unusable folders are errors', async () => {
     const dir = await folder();
     expect(await giveAnswer(dir, 'p', 'x')).toMatchObject({ ok: false, error: { code: 'store.not-found' } });

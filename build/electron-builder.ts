@@ -67,6 +67,8 @@ export function packageConfig(o: PackageOptions): Configuration {
       target: ['AppImage', 'deb'],
       // `cudamaster` is the command line.
       executableName: 'cudamaster-desktop',
+      // Ties running windows to the entry in the menu, by the name in the staged package.json.
+      syncDesktopName: true,
       category: 'Development',
       synopsis: 'Makes CUDA kernels faster, and proves it',
       maintainer: 'CUDAMaster',

@@ -27,7 +27,15 @@ async function stageApp(into: string): Promise<void> {
   const { name, version, description, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   await bundleShell(join(into, 'dist/electron'));
   await bundleRenderer(join(into, 'dist/renderer'));
-  const meta = { name, productName: 'CUDAMaster', version, description, license, author: 'CUDAMaster' };
+  const meta = {
+    name,
+    productName: 'CUDAMaster',
+    version,
+    description,
+    license,
+    author: 'CUDAMaster',
+    desktopName: 'cudamaster-desktop.desktop',
+  };
   writeFileSync(
     join(into, 'package.json'),
     `${JSON.stringify({ ...meta, type: 'module', main: 'dist/electron/main.js', dependencies: {} }, null, 2)}\n`,
@@ -100,7 +108,7 @@ async function main(): Promise<void> {
   const platform =
     { linux: Platform.LINUX, win32: Platform.WINDOWS, darwin: Platform.MAC }[values.for] ?? Platform.LINUX;
   const given = values['electron-dist'] ?? process.env.ELECTRON_OVERRIDE_DIST_PATH;
-  const made = await build({
+  const packing = build({
     projectDir: root,
     targets: values.dir ? platform.createTarget('dir') : platform.createTarget(),
     publish: 'never',
@@ -112,7 +120,20 @@ async function main(): Promise<void> {
       testBuild: values['test-build'],
     }),
   });
-  rmSync(stage, { recursive: true, force: true });
+  let made: string[];
+  try {
+    made = await packing;
+  } catch (fault) {
+    const unreachable = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ECONNRESET/.test(String(fault));
+    if (!unreachable) throw fault;
+    console.error(
+      `Electron or a tool of electron-builder could not be fetched: ${String(fault)}\n  What to do: connect to the network once (they are kept in its cache), or pack the folder alone: npm run dist -- --dir --electron-dist FOLDER`,
+    );
+    process.exitCode = 3;
+    return;
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
   for (const file of made) console.log(file);
   if (values.dir) console.log(`${out}: unpacked folder`);
 }

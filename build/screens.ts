@@ -54,8 +54,14 @@ const screens: readonly Screen[] = [
     name: 'kernel-edit',
     hash: () => '#/kernel/dot_product/fp32?edit=1',
     prepare: async (page) => {
+      // A draft of the picture before.
+      await page
+        .getByRole('button', { name: 'Discard changes' })
+        .click({ timeout: 2000 })
+        .catch(() => undefined);
       await page.locator('.cm-content[contenteditable="true"]').click();
-      await page.keyboard.press('Control+Home');
+      await page.keyboard.press('Control+a');
+      await page.keyboard.press('ArrowLeft');
       await page.keyboard.insertText('#define VECTOR 4\n');
       await page.getByRole('radio', { name: 'Against the parent' }).check({ force: true });
       await page.locator('.cm-mergeView').waitFor();
@@ -118,8 +124,10 @@ async function replay(page: Page, recording: string): Promise<string> {
 
 async function shoot(page: Page, scene: Scene, screen: Screen, file: string): Promise<void> {
   const { origin } = new URL(page.url());
-  await page.goto(`${origin}/#/`);
   await page.goto(`${origin}/${screen.hash(scene)}`);
+  // The same address again would show the screen as the picture before left it.
+  await page.reload();
+  await page.mouse.move(0, 0);
   // Everything that loads says so with role "status".
   await page.waitForTimeout(600);
   await page.locator('.state-box[role="status"]').first().waitFor({ state: 'detached', timeout: 30_000 });

@@ -181,7 +181,7 @@ describe.skipIf(!installed)('History and Compare', { timeout: 240_000 }, () => {
     await page.getByRole('tab', { name: 'Metrics' }).click();
     await page.getByRole('searchbox', { name: 'Find metrics' }).fill('barrier');
     const stall = page.getByRole('row').filter({ hasText: 'Stall Barrier' });
-    expect(await stall.textContent()).toMatch(/4\.020 inst3\.530 inst−0\.4900 inst−12\.2 %/);
+    expect(await stall.textContent()).toMatch(/4\.02 inst3\.53 inst−0\.49 inst−12\.2 %/);
     await page.getByRole('tab', { name: 'Errors' }).click();
     await page.getByRole('row').filter({ hasText: 'RMS error' }).waitFor();
     await page.getByRole('tab', { name: 'Environment' }).click();

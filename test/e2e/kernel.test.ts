@@ -142,6 +142,38 @@ describe.skipIf(findBrowser() === null)('Kernel screen', { timeout: 240_000 }, (
     await page.getByText('compile error', { exact: true }).waitFor();
   });
 
+  test('the palette has the commands of what is shown', async () => {
+    const command = async (words: string): Promise<void> => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'Find a command, task or run' }).fill(words);
+      // Commands come with the data of the screen.
+      await page
+        .getByRole('option', { selected: true })
+        .filter({ hasText: new RegExp(words, 'i') })
+        .waitFor();
+      await page.keyboard.press('Enter');
+    };
+    await open('#/kernel/dot_product/fp32');
+    await page.locator('.cm-content', { hasText: '__global__' }).waitFor();
+    await command('large sizes of this kernel');
+    await page.waitForURL(/sizes=large/);
+    await command('edit a copy of this kernel');
+    await page.locator('.cm-content[contenteditable="true"]').waitFor();
+    await open(`#/kernel/${run}:r1.a0`);
+    await page.getByRole('button', { name: 'Optimize from here' }).waitFor();
+    await command('profile of this version');
+    await page.waitForURL(/#\/profile\//);
+    await page.locator('.profile-bar h1').waitFor();
+    await command('profile: code heatmap');
+    await page.waitForURL(/tab=code/);
+    await command('run of this version');
+    await page.waitForURL(/#\/run\//);
+    await page.goBack();
+    await page.locator('.profile-bar h1').waitFor();
+    await command('source of this version');
+    await page.waitForURL(/#\/kernel\//);
+  });
+
   test('no serious fault of accessibility in either theme', async () => {
     for (const theme of ['light', 'dark']) {
       await page.evaluate(`localStorage.setItem('cudamaster.theme', '${theme}')`);

@@ -5,10 +5,12 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { compressedSizes } from '../../build/renderer.ts';
 import { readBundle, writeResult } from '../../main/jobs/bundle-folder.ts';
+import { Store } from '../../main/store/index.ts';
 import { reply, resultFor } from '../app/lab.ts';
 import { chunk, end, type Handler, ModelServer, usage } from '../llm/server.ts';
 import { seriousViolations } from './axe.ts';
 import { complaints, findBrowser, launchBrowser } from './browser.ts';
+import { config, profiledEvents } from './profiled-run.ts';
 import { ensureRenderer } from './renderer.ts';
 import { startServer, type TestServer, testHome } from './server.ts';
 
@@ -106,6 +108,18 @@ describe.skipIf(!installed)('Run screen', { timeout: 240_000 }, () => {
     expect(await page.locator('[data-node="r1.a0"]').textContent()).toContain('accepted');
   });
 
+  test('a scheme is changed before it is paid for, and what was changed is what the run keeps', async () => {
+    // The run of the test before waits at its second scheme.
+    const box = page.getByLabel('Scheme (you may change it)');
+    const written = await box.inputValue();
+    await box.fill('Mine: one warp per row, no atomics.');
+    await page.getByRole('button', { name: 'Undo my changes' }).click();
+    expect(await box.inputValue()).toBe(written);
+    await box.fill('Mine: one warp per row, no atomics.');
+    await page.getByRole('button', { name: 'Go on with the changed scheme' }).click();
+    await page.locator('[data-node="r2"]', { hasText: 'Mine: one warp per row' }).waitFor();
+  });
+
   test('a run for another machine stops with a bundle, goes on with its results, and asks for answers by hand', async () => {
     await page.goto(`${origin()}/#/run/new?task=dot_product&dtype=fp32`);
     await page.getByLabel('Rounds R').fill('many');
@@ -127,6 +141,21 @@ describe.skipIf(!installed)('Run screen', { timeout: 240_000 }, () => {
     await page.getByRole('button', { name: 'Send the answer' }).click();
     await page.getByText('Waits for your answer as the coder').waitFor({ timeout: 90_000 });
     expect(await page.locator('[data-node="r1"]').textContent()).toContain('lab-scheme-1');
+
+    // The next answer comes as a file, dropped on the box.
+    const asked = (await page.getByRole('group', { name: 'Prompt' }).textContent()) ?? '';
+    const answer = page.getByLabel('Answer: paste it, or drop a text file');
+    const dropped = await page.evaluateHandle((text) => {
+      const data = new DataTransfer();
+      data.items.add(new File([text], 'answer.md', { type: 'text/markdown' }));
+      return data;
+    }, reply(asked));
+    await answer.dispatchEvent('dragover', { dataTransfer: dropped });
+    expect(await answer.getAttribute('class')).toContain('drop-over');
+    await answer.dispatchEvent('drop', { dataTransfer: dropped });
+    await expect.poll(() => answer.inputValue()).toBe(reply(asked));
+    await page.getByRole('button', { name: 'Send the answer' }).click();
+    await page.getByText('Waits for your answer as the compiler').waitFor({ timeout: 90_000 });
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Cancel the run' }).click();
     await badge('cancelled').waitFor();
@@ -148,6 +177,38 @@ describe.skipIf(!installed)('Run screen', { timeout: 240_000 }, () => {
     await badge('cancelled').waitFor();
   });
 
+  test('a run that another process drives can be watched, not cancelled; when that process is gone it can', async () => {
+    const store = await Store.open(join(home.path, 'data'));
+    const driven = await store.begin({
+      kind: 'optimize',
+      config,
+      options: {},
+      rootSeed: '0'.repeat(64),
+      originHash: '',
+      taskHash: '',
+      programVersion: '0.1.0',
+      environment: null,
+    });
+    try {
+      for (const [i, event] of profiledEvents().slice(0, 3).entries()) await driven.log.event(`e${i}`, event);
+      await page.goto(`${origin()}/#/run/${driven.id}`);
+      await page.getByText('driven elsewhere').waitFor();
+      await page.locator('[data-node="r1"]').waitFor();
+      expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'Find a command, task or run' }).fill('cancel this run');
+      expect(await page.getByRole('option', { name: /Cancel this run/ }).count()).toBe(0);
+      await page.keyboard.press('Escape');
+    } finally {
+      await driven.release();
+      await store.close();
+    }
+    await badge('interrupted').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Cancel the run' }).click();
+    await badge('cancelled').waitFor();
+  });
+
   test('the answer of a model on this machine streams in while it is written', async () => {
     const model = await ModelServer.start(slowly);
     try {
@@ -158,6 +219,7 @@ describe.skipIf(!installed)('Run screen', { timeout: 240_000 }, () => {
       await page.getByLabel('Model', { exact: true }).fill('test-model');
       await page.getByText('Address, key, context length').click();
       await page.getByLabel('Base address').fill(model.baseUrl);
+      await page.getByRole('checkbox', { name: 'Each scheme waits for my approval' }).check();
       await page.getByRole('button', { name: 'Start' }).click();
       await bringResults(page);
       await page.locator('[data-node="r1"]').click();
@@ -166,6 +228,16 @@ describe.skipIf(!installed)('Run screen', { timeout: 240_000 }, () => {
       const first = await log.filter({ hasText: 'lab-scheme-1' }).textContent();
       await expect.poll(async () => ((await log.textContent()) ?? '').length).toBeGreaterThan((first ?? '').length);
       await page.getByText(/5,000 \+ 50 tokens/).waitFor();
+      // A rejected scheme costs one more question to the Planner, and nothing else.
+      const asked = () => model.seen.filter((s) => s.method === 'POST').length;
+      const waits = page.getByText('Scheme of round 1 waits for your approval');
+      await waits.waitFor();
+      const before = asked();
+      await page.getByRole('button', { name: 'Reject: ask the Planner again' }).click();
+      await waits.waitFor({ state: 'detached' });
+      await waits.waitFor();
+      expect(asked()).toBe(before + 1);
+      await page.getByRole('button', { name: 'Approve' }).click();
       await page.getByText('Waits for a bundle to be run').waitFor({ timeout: 120_000 });
       expect(await page.locator('[data-node="r1.a0"]').count()).toBe(1);
     } finally {

@@ -123,7 +123,7 @@ export function historyColumns(domain: LogDomain | null): readonly Column<Versio
     {
       id: 'bottleneck',
       title: 'Bound by',
-      width: 'minmax(176px, 1.1fr)',
+      width: 'minmax(168px, 1.1fr)',
       sort: (v) => bottleneckText(v.bottleneck, v.launchBound) || null,
       cell: (v) => <span>{shortBottleneck(v)}</span>,
       hint: (v) => bottleneckText(v.bottleneck, v.launchBound) || 'No profile with a verdict.',
@@ -132,7 +132,7 @@ export function historyColumns(domain: LogDomain | null): readonly Column<Versio
       id: 'ulp',
       title: 'Error',
       unit: 'ulp',
-      width: '72px',
+      width: '88px',
       align: 'right',
       sort: (v) => v.maxUlp,
       cell: (v) => number(v.maxUlp, 3),

@@ -18,7 +18,7 @@ export default function RunScreen({ route }: ScreenProps) {
     <Splitter
       name="run"
       label="Width of the list of runs"
-      initial={window.innerWidth < 1200 ? 180 : 224}
+      initial={window.innerWidth < 1200 ? 196 : 224}
       min={180}
       max={480}
       first={<RunList runs={runs} current={first ?? null} />}

@@ -56,7 +56,7 @@ export function LiveRun({ run, view, row, at, tab }: Props) {
       <Splitter
         name="timeline"
         label="Width of the timeline"
-        initial={window.innerWidth < 1200 ? 270 : 344}
+        initial={window.innerWidth < 1200 ? 296 : 344}
         min={260}
         max={640}
         first={

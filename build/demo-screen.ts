@@ -19,7 +19,8 @@ const progress = demo.stderr.trimEnd().split('\n');
 // The schemes are long; the picture shows the last round's verdict and figures.
 const report = demo.stdout.split('\n');
 const last = report.findLastIndex((line) => line.startsWith('  attempt '));
-const end = report.slice(last).filter((line) => !/^(files|history):/.test(line));
+const errors = report.findIndex((line) => line.startsWith('  its errors'));
+const end = report.slice(last, errors < 0 ? undefined : errors).filter((line) => !/^(files|history):/.test(line));
 const text = ['$ npm run demo', '', ...progress, '', '…', ...end].map(cut).join('\n').trimEnd();
 const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 const page = join(folder, 'demo.html');

@@ -25,8 +25,8 @@ const collect = (value: string, list: string[]): string[] => [...list, value];
 const dtypeOption = () => new Option('--dtype <type>', 'data type').choices([...dtypes]).default('fp32');
 const sizesOption = () =>
   new Option('--sizes <set>', 'set of sizes that is timed').choices([...sizeSets]).default('published');
-const profileOption = () =>
-  new Option('--profile <mode>', 'what of the profile the agents see').choices([...profileModes]).default('filtered');
+const profileOption = (text: string) =>
+  new Option('--profile <mode>', text).choices([...profileModes]).default('filtered');
 const executorOption = () =>
   new Option('--executor <where>', 'run jobs here, or write bundles for `cudamaster worker` elsewhere')
     .choices(['local', 'bundle'])
@@ -90,7 +90,7 @@ function workCommands(program: Command, open: () => Session, finish: Finish): vo
     .requiredOption('--candidate <file>', 'the .cu file')
     .addOption(dtypeOption())
     .addOption(sizesOption())
-    .addOption(profileOption())
+    .addOption(profileOption('profile of the candidate; none: none is made'))
     .addOption(executorOption())
     .addOption(archOption())
     .option('--compile-arg <option>', 'nvcc option (repeat); write --compile-arg=-O3', collect, [])
@@ -139,7 +139,7 @@ function optimizeCommand(program: Command, open: () => Session, finish: Finish):
     .addOption(sizesOption())
     .option('--rounds <n>', 'rounds', whole, 3)
     .option('--debug-attempts <n>', 'repairs of an invalid candidate per round', whole, 3)
-    .addOption(profileOption())
+    .addOption(profileOption('what of the profile the agents see'))
     .option('--provider <name>', `where answers come from: ${providerNames.join(', ')}, or one of your own`, 'manual')
     .option('--model <name>', 'model')
     .option('--base-url <url>', 'address of a compatible server, e.g. http://127.0.0.1:8000/v1')

@@ -184,7 +184,7 @@ function noSmi(machine: Machine, driverThere: boolean): NonNullable<GpuState['fa
   return {
     message: where,
     remedy:
-      'Without a GPU you can compile, replay recordings and prepare bundles for another machine. To run here, install the NVIDIA driver.',
+      'Without a GPU you can compile, replay recordings and prepare bundles for another machine (--executor bundle). To run here, install the NVIDIA driver.',
   };
 }
 

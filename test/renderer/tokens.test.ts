@@ -33,6 +33,12 @@ const pairs: readonly (readonly [string, string, number])[] = [
   ['on-accent', 'accent', 4.5],
   ...code.flatMap((c) => [[c, 'code-bg', 4.5] as const]),
   ...['diff-add', 'diff-del', 'code-selection'].map((bg) => ['text', bg, 4.5] as const),
+  // Source is highlighted within differences as well.
+  ...['diff-add', 'diff-add-text', 'diff-del', 'diff-del-text'].flatMap((bg) =>
+    ['keyword', 'type', 'string', 'number', 'comment', 'preproc', 'function'].map(
+      (part) => [`code-${part}`, bg, 4.5] as const,
+    ),
+  ),
   ...[0, 1, 2, 3, 4].map((n) => ['heat-text', `heat-${n}`, 4.5] as const),
   ['border-strong', 'surface', 3],
   ['focus', 'surface', 3],

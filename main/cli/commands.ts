@@ -93,7 +93,11 @@ function workCommands(program: Command, open: () => Session, finish: Finish): vo
     .addOption(profileOption('profile of the candidate; none: none is made'))
     .addOption(executorOption())
     .addOption(archOption())
-    .option('--compile-arg <option>', 'nvcc option (repeat); write --compile-arg=-O3', collect, [])
+    .addOption(
+      new Option('--compile-arg <option>', 'nvcc option (repeat); write --compile-arg=-O3')
+        .argParser(collect)
+        .default([], 'none'),
+    )
     .action(async (task, o) => {
       const s = open();
       const params = {

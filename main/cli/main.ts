@@ -102,7 +102,7 @@ async function run(args: readonly string[], printer: Printer, json: boolean, sig
     .version(host.services.version, '-V, --version')
     .option('--json', 'JSON Lines on stdout, the last line is the result')
     .exitOverride()
-    .showHelpAfterError('(cudamaster --help lists what there is)')
+    .showHelpAfterError('(cudamaster --help lists the commands, cudamaster COMMAND --help its options)')
     .configureOutput({
       writeErr: (text) => process.stderr.write(redact(text)),
       // Help and version that were asked for.

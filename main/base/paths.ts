@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import {
   accessSync,
   constants,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -9,10 +10,11 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import envPaths from 'env-paths';
 import { AppFailure } from '../contract/index.ts';
 import { fileFault, systemCode } from './fault.ts';
@@ -39,10 +41,26 @@ function kindDir(kind: Kind): string {
   return ensureDir(dir);
 }
 
+/**
+ * Parent by parent: Node's own recursive mkdir never returns where a parent can neither be made nor be found (`/proc/x/y`).
+ */
+function makeFolders(dir: string): void {
+  try {
+    mkdirSync(dir, { mode: 0o700 });
+  } catch (fault) {
+    const code = systemCode(fault);
+    if (code === 'EEXIST' && statSync(dir).isDirectory()) return;
+    const parent = dirname(dir);
+    if (code !== 'ENOENT' || parent === dir || existsSync(parent)) throw fault;
+    makeFolders(parent);
+    makeFolders(dir);
+  }
+}
+
 /** Makes a folder (0700) and proves that it can be written. Throws AppFailure `env.not-writable` or `env.disk-full` naming it. */
 export function ensureDir(dir: string): string {
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolders(resolve(dir));
     accessSync(dir, constants.W_OK | constants.X_OK);
     return dir;
   } catch (fault) {

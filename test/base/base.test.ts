@@ -315,3 +315,12 @@ describe('files', () => {
     mkdirSync(join(dir, 'store', 'zz'), { recursive: true });
   });
 });
+
+it('a folder that can never be made is refused at once; several at a time make the same one', async () => {
+  const { ensureDir } = await import('../../main/base/paths.ts');
+  for (const dir of ['/proc/nowhere/a/b', '/dev/null/a'])
+    expect(() => ensureDir(dir)).toThrow(`The folder ${dir} cannot be written.`);
+  const root = mkdtempSync(join(tmpdir(), 'cm-dirs-'));
+  const made = await Promise.all([1, 2, 3].map(async () => ensureDir(join(root, 'a/b/c'))));
+  expect(new Set(made)).toEqual(new Set([join(root, 'a/b/c')]));
+});

@@ -1,6 +1,6 @@
 /**
- * docs/screens/: every screen in both themes at 1440 × 900, and some at 1024 × 700, from a real server: over recordings, and, for what
- * needs a source page, over a history of real ncu pages with made-up times. Pictures that are no longer made are removed.
+ * docs/screens/: every screen in both themes at 1440 × 900, and some at 1024 × 700, from a real server: over recordings, and, for a
+ * profile that could not be taken, over a history of real ncu pages with made-up times. Pictures that are no longer made are removed.
  * Usage: node build/screens.ts [--out FOLDER] [NAME …] (needs an installed Chromium, Chrome or Edge)
  */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ const folder = options.out ?? join(root, 'docs/screens');
 
 /** What is in the history when the pictures are taken. */
 interface Scene {
-  /** Run that the pictures show: softmax optimised, by replay; or the one with ncu's source page. */
+  /** Run that the pictures show: square_matrix_mul optimised, by replay; or the made-up one. */
   readonly run: string;
 }
 
@@ -49,7 +49,7 @@ const screens: readonly Screen[] = [
     hash: ({ run }) => `#/run/${run}?at=r1.a0&tab=messages`,
   },
   { name: 'run-start', hash: () => '#/run/new?task=softmax&dtype=bf16' },
-  { name: 'kernel', hash: () => '#/kernel/softmax/bf16' },
+  { name: 'kernel', hash: () => '#/kernel/square_matrix_mul/fp32' },
   {
     name: 'kernel-edit',
     hash: () => '#/kernel/dot_product/fp32?edit=1',
@@ -67,18 +67,17 @@ const screens: readonly Screen[] = [
       await page.locator('.cm-mergeView').waitFor();
     },
   },
-  { name: 'profile', hash: ({ run }) => `#/profile/${run}:r3.a0` },
+  { name: 'profile', hash: ({ run }) => `#/profile/${run}:r3.a0?with=${run}:origin` },
   {
     name: 'profile-code',
-    history: 'profiled',
-    hash: ({ run }) => `#/profile/${run}:origin?tab=code`,
+    hash: ({ run }) => `#/profile/${run}:r3.a0?tab=code`,
     prepare: async (page) => {
       await page.locator('#code-instructions [data-row]').first().waitFor();
       await page.getByRole('button', { name: 'Hottest', exact: true }).click();
     },
     small: true,
   },
-  { name: 'profile-metrics', history: 'profiled', hash: ({ run }) => `#/profile/${run}:origin?tab=metrics` },
+  { name: 'profile-metrics', hash: ({ run }) => `#/profile/${run}:r3.a0?tab=metrics` },
   { name: 'profile-versions', hash: ({ run }) => `#/profile/${run}:r3.a0?tab=versions` },
   { name: 'profile-unavailable', history: 'profiled', hash: ({ run }) => `#/profile/${run}:r2.a0` },
   {
@@ -169,8 +168,9 @@ async function over(history: History, browser: Browser, chosen: readonly Screen[
     if (profiled === null) {
       await replay(page, 'spmv_csr-fp32');
       await replay(page, 'debug-from-wrong');
+      await replay(page, 'softmax-bf16');
     }
-    await takeAll(page, { run: profiled ?? (await replay(page, 'softmax-bf16')) }, chosen);
+    await takeAll(page, { run: profiled ?? (await replay(page, 'square_matrix_mul-fp32')) }, chosen);
   } finally {
     await context.close();
     await server.stop();

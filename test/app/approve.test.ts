@@ -61,7 +61,9 @@ it('a run whose schemes wait for the user is resumed by what they say, recorded 
     ['planner', false],
     ['user', true],
   ]);
-  expect((await services.resume({ run, approve: true }, ctx)).ok).toBe(true); // done: only reported
+  // A run that is done waits for nobody's word: refused, not dropped in silence. Without one it is only reported.
+  expect(await services.resume({ run, approve: true }, ctx)).toMatchObject({ ok: false, error: { code: 'usage' } });
+  expect(got(await services.resume({ run }, ctx)).status).toBe('done');
 
   const recording = join(home, 'recording.json');
   got(await services.record({ run, out: recording }, ctx));

@@ -48,7 +48,7 @@ test('10,000 rows are sorted within 100 ms of processor', () => {
   const rows = Array.from({ length: 10_000 }, (_, i) => ({ v: (i * 7919) % 10_007, t: `task_${i % 50}` }));
   const begun = process.cpuUsage();
   sortRows(rows, (r) => r.v, true);
-  expect(cpuMs(begun)).toBeLessThan(500);
+  expect(cpuMs(begun)).toBeLessThan(100);
 });
 
 test('axes hold all values, ticks are round; wide positive ranges are logarithmic', () => {

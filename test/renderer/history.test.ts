@@ -56,11 +56,11 @@ function quickest(work: () => unknown): number {
   return Math.min(...tries);
 }
 
-test('ten thousand versions are filtered and sorted quickly', () => {
-  expect(quickest(() => filterVersions(rows, { ...anything, text: 'not-faster h200' }))).toBeLessThan(500);
-  expect(quickest(() => facetCounts(rows, { ...anything, text: 'softmax' }, 'gpu'))).toBeLessThan(500);
+test('ten thousand versions are filtered and sorted within 100 ms', () => {
+  expect(quickest(() => filterVersions(rows, { ...anything, text: 'not-faster h200' }))).toBeLessThan(100);
+  expect(quickest(() => facetCounts(rows, { ...anything, text: 'softmax' }, 'gpu'))).toBeLessThan(100);
   for (const value of [(v: VersionRow) => v.score?.value ?? null, (v: VersionRow) => v.task, (v: VersionRow) => v.id])
-    expect(quickest(() => sortRows(rows, value, true))).toBeLessThan(500);
+    expect(quickest(() => sortRows(rows, value, true))).toBeLessThan(100);
 });
 
 test('missing values stay last in both directions, equal ones keep their order', () => {

@@ -84,7 +84,7 @@ test('200 events and 2,000 tokens are taken within 50 ms of processor', () => {
   }));
   const begun = process.cpuUsage();
   const view = takeAll(emptyView('r'), [...burst, ...notices]);
-  expect(cpuMs(begun)).toBeLessThan(500);
+  expect(cpuMs(begun)).toBeLessThan(50);
   expect(view.state.notices.length).toBe(200);
 });
 

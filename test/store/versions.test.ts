@@ -60,7 +60,7 @@ describe('a history of format 1', () => {
 });
 
 describe('the list of versions', () => {
-  it('gives 10,000 rows quickly, and tells at once that it changed', async () => {
+  it('gives 10,000 rows in at most 100 ms, and tells at once that it changed', async () => {
     const folder = tempFolder();
     const store = await Store.open(folder);
     const ids: string[] = [];
@@ -95,7 +95,7 @@ describe('the list of versions', () => {
     await store.versions();
     const walls: number[] = [];
     const works: number[] = [];
-    for (let i = 0; i < 8; i++) {
+    for (let i = 0; i < 24; i++) {
       const began = performance.now();
       const before = process.cpuUsage();
       expect(await store.versions()).toHaveLength(10_000);
@@ -105,8 +105,8 @@ describe('the list of versions', () => {
     }
     const text = (times: number[]) => times.map((t) => t.toFixed(0)).join(', ');
     console.log(`10,000 versions listed: ${text(walls)} ms, of which processor ${text(works)} ms`);
-    // The goal, 100 ms, is measured by `npm run bench:ui`; a test only notices when it becomes another order of magnitude.
-    expect(Math.min(...works)).toBeLessThan(500);
+    // Processor time, the best of many: how busy the machine is with other things is not ours.
+    expect(Math.min(...works)).toBeLessThan(100);
 
     const marks = await store.marks();
     const version = await store.dataVersion();

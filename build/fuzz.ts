@@ -1,7 +1,8 @@
 /**
- * Feeds every parser with mutated real samples: `npm run fuzz -- [--minutes N | --seconds N] [--seed HEX] [--target NAME [--only INPUT]]`.
+ * Feeds every parser with mutated real samples: `npm run fuzz -- [--minutes N | --seconds N | --inputs N] [--seed HEX] [--target NAME [--only INPUT]]`.
  * Prints how many inputs each was given. A crash, more than a second of processor time, or a wrong "ok" is a fault: it is printed with what
- * shows it again, its input is kept in a file, and the exit code is 1. The same seed gives the same inputs.
+ * shows it again, its input is kept in a file, and the exit code is 1. The same seed gives the same inputs; with --inputs (of each parser)
+ * their number is the same on every machine too.
  */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,17 +15,25 @@ const { values } = parseArgs({
   options: {
     minutes: { type: 'string' },
     seconds: { type: 'string' },
+    inputs: { type: 'string' },
     seed: { type: 'string', default: Date.now().toString(16) },
     target: { type: 'string' },
     only: { type: 'string' },
   },
 });
-const ms = values.seconds !== undefined ? Number(values.seconds) * 1000 : Number(values.minutes ?? 1) * 60_000;
-if (!(ms > 0)) throw new Error('--minutes and --seconds take a number above 0');
+const inputs = values.inputs === undefined ? Number.POSITIVE_INFINITY : Number(values.inputs);
+const ms =
+  values.seconds !== undefined
+    ? Number(values.seconds) * 1000
+    : values.minutes === undefined && values.inputs !== undefined
+      ? Number.POSITIVE_INFINITY
+      : Number(values.minutes ?? 1) * 60_000;
+if (!(ms > 0) || !(inputs > 0)) throw new Error('--minutes, --seconds and --inputs take a number above 0');
 const now = new SharedArrayBuffer(8);
 const task: Task = {
   seed: values.seed,
   ms,
+  inputs,
   target: values.target ?? null,
   only: values.only === undefined ? null : Number(values.only),
   now,

@@ -169,7 +169,7 @@ async function lockByFile(path: string, options: LockOptions): Promise<() => voi
       if (systemCode(fault) !== 'EEXIST') throw fileFault(fault, lock, 'Making');
     }
     const owner = readOwner(lock);
-    if (owner && isStale(owner)) {
+    if (isLeft(lock, owner)) {
       removeStale(lock);
       continue;
     }
@@ -194,19 +194,20 @@ function isStale(owner: Owner): boolean {
   return owner.start !== null && start !== null && start !== owner.start;
 }
 
+/** Its holder is gone, or died between making the file and naming itself: nobody needs seconds for that. */
+const isLeft = (lock: string, owner: Owner | null): boolean => (owner ? isStale(owner) : ageMs(lock) > 5000);
+
 /** Only one of several waiters may remove a stale file, or the second would remove the first one's new lock. */
 function removeStale(lock: string): void {
   const turn = `${lock}.stale`;
   try {
     writeFileSync(turn, '', { flag: 'wx' });
   } catch {
-    const old = readOwner(lock);
-    if (old && isStale(old) && ageMs(turn) > 5000) rmSync(turn, { force: true });
+    if (isLeft(lock, readOwner(lock)) && ageMs(turn) > 5000) rmSync(turn, { force: true });
     return;
   }
   try {
-    const owner = readOwner(lock);
-    if (owner && isStale(owner)) rmSync(lock, { force: true });
+    if (isLeft(lock, readOwner(lock))) rmSync(lock, { force: true });
   } finally {
     rmSync(turn, { force: true });
   }

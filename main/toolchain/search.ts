@@ -145,9 +145,11 @@ export async function resolveProgram(machine: Machine, path: string, depth = 0):
 /** Absolute path that a wrapper script executes under the same name, e.g. /usr/lib/nvidia-cuda-toolkit/bin/nvcc. */
 export function wrapperTarget(script: string, name: string): string | null {
   const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  const found = new RegExp(
-    `^[^#\\n]*\\bexec\\s+(?:-a\\s+\\S+\\s+)?["']?(/[^\\s"'$]*/${escaped})["']?(?=\\s|$)`,
-    'm',
-  ).exec(script);
-  return found?.[1] ?? null;
+  const exec = new RegExp(`^[^#]*\\bexec\\s+(?:-a\\s+\\S+\\s+)?["']?(/[^\\s"'$]*/${escaped})["']?(?=\\s|$)`);
+  // Line by line: with the flag m every carriage return would be a start, and the search quadratic.
+  for (const line of script.split(/[\r\n]/)) {
+    const target = exec.exec(line)?.[1];
+    if (target !== undefined) return target;
+  }
+  return null;
 }

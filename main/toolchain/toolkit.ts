@@ -112,7 +112,7 @@ async function listArchs(machine: Machine, nvcc: string): Promise<string[]> {
 
 /** Every sm_NN named, ascending, without the a/f variants. */
 export function parseArchs(text: string): string[] {
-  const numbers = [...text.matchAll(/\bsm_(\d+)\b/g)].map((found) => Number(found[1]));
+  const numbers = [...text.matchAll(/\bsm_(\d{2,4})\b/g)].map((found) => Number(found[1]));
   return unique(numbers)
     .sort((a, b) => a - b)
     .map((n) => `sm_${n}`);

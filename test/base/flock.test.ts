@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -36,10 +36,12 @@ function holder(lock: string, name: string, fallback: boolean) {
   const has = async (): Promise<number> => {
     for (let i = 0; i < 300; i++) {
       try {
-        return Number(readFileSync(said, 'utf8'));
+        const pid = readFileSync(said, 'utf8');
+        if (pid !== '') return Number(pid); // empty: made, not yet written
       } catch {
-        await sleep(20);
+        // not there yet
       }
+      await sleep(20);
     }
     throw new Error(`holder did not get the lock: ${(await child.exited).stderr}`);
   };
@@ -96,6 +98,21 @@ describe.each([false, true])('withFileLock, fallback %s', (forceFallback) => {
     await ours;
     expect(entered).toBe(true);
     await other.child.exited;
+  });
+
+  it('takes over a lock whose holder died before it named itself', async () => {
+    const lock = join(dir, `${name}-unnamed`);
+    const longAgo = Date.now() / 1000 - 60;
+    for (const file of [lock, `${lock}.lock`]) {
+      writeFileSync(file, '');
+      utimesSync(file, longAgo, longAgo);
+    }
+    let entered = false;
+    const enter = () => {
+      entered = true;
+    };
+    await withFileLock(lock, enter, { forceFallback });
+    expect(entered).toBe(true);
   });
 
   it('gives up on abort and leaves the lock usable', async () => {

@@ -93,7 +93,8 @@ export class StandInProcess extends EventEmitter {
     this.#send({ kind: 'parent', data, ports: ids });
   }
   #send(wire: Wire): void {
-    if (this.child.connected) this.child.send(wire);
+    // A program that has just died refuses the write before its end is told; Electron drops such a message.
+    if (this.child.connected) this.child.send(wire, () => undefined);
   }
   kill(): boolean {
     return this.child.kill('SIGKILL');

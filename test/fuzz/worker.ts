@@ -6,7 +6,9 @@ import { targets } from './targets.ts';
 
 export interface Task {
   readonly seed: string;
+  /** Time for all, ms, and inputs of each target; either may be infinite. */
   readonly ms: number;
+  readonly inputs: number;
   readonly target: string | null;
   /** Only this input: to see a fault again. */
   readonly only: number | null;
@@ -60,7 +62,7 @@ parentPort?.postMessage({ names: all.map((t) => t.name) });
 if (task.only !== null) await feed(0, task.only);
 else {
   const end = performance.now() + task.ms;
-  for (let input = 0; performance.now() < end && faults.length < 20; input++)
+  for (let input = 0; input < task.inputs && performance.now() < end && faults.length < 20; input++)
     for (let index = 0; index < all.length && performance.now() < end; index++) await feed(index, input);
 }
 parentPort?.postMessage({ tried, faults });

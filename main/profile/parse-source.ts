@@ -228,7 +228,7 @@ const same = (a: SourceInstruction, b: SourceInstruction): boolean =>
 function fitted(line: string, row: readonly string[], columns: Columns): readonly string[] | null {
   if (row.length === columns.width) return row;
   if (columns.text < 0) return null;
-  const parts = line.replace(/\s+$/, '').replace(/^"|"$/g, '').split('","');
+  const parts = line.trimEnd().replace(/^"|"$/g, '').split('","');
   const extra = parts.length - columns.width;
   if (extra < 0) return null;
   const text = parts.slice(columns.text, columns.text + extra + 1).join('","');

@@ -39,22 +39,46 @@ function attemptOf(run: string, state: RunState, round: number, attempt: number)
   return { position, source, compileArgs, scheme: inRound.scheme, evaluation };
 }
 
-/** The best of a run that was optimized; the one candidate of a single evaluation; else the origin. */
-function bestOf(run: RunRecord, state: RunState): Found {
+/** The best of a run that was optimized; the one candidate of a single evaluation; null: nothing but the origin. */
+function bestOf(run: RunRecord, state: RunState): Found | null {
   if (state.best && state.best.round > 0) return attemptOf(run.id, state, state.best.round, state.best.attempt);
   if ((run.kind === 'evaluate' || run.kind === 'profile') && state.rounds.length > 0)
     return attemptOf(run.id, state, 1, 0);
-  return originOf(state);
+  return null;
 }
 
-/** "RUN" or "last": its best version; "RUN:origin", "RUN:r1.a0". */
-export async function locate(store: Store, name: string): Promise<{ run: RunRecord; state: RunState; found: Found }> {
+/** A run whose best is its origin gives nothing unasked: whoever ships the file believes that it is the faster one. */
+const noBest = (run: RunRecord, state: RunState): AppFailure => {
+  const first = state.rounds[0]?.attempts.find((a) => a.source !== null);
+  const attempt = first
+    ? `, or one that was not accepted by its name (${run.id}:r${state.rounds[0]?.round}.a${first.attempt})`
+    : '';
+  return new AppFailure(
+    err('candidate.not-accepted', `Run ${run.id} has no accepted version: its best is the origin.`, {
+      remedy: `Ask for the origin with --origin (or as ${run.id}:origin)${attempt}. \`cudamaster show ${run.id}\` says why none was accepted.`,
+    }).error,
+  );
+};
+
+/**
+ * "RUN" or "last": its best version; "RUN:origin", "RUN:r1.a0". `fallback`: the origin where nothing was accepted. Throws AppFailure
+ * `store.not-found`, `usage`, `candidate.not-accepted`.
+ */
+export async function locate(
+  store: Store,
+  name: string,
+  fallback: 'origin' | 'none' = 'none',
+): Promise<{ run: RunRecord; state: RunState; found: Found }> {
   const colon = name.indexOf(':');
   const runName = colon < 0 ? name : name.slice(0, colon);
   const position = colon < 0 ? undefined : name.slice(colon + 1);
   const run = await store.find(runName);
   const state = stateOf(await store.events(run.id));
-  if (position === undefined) return { run, state, found: bestOf(run, state) };
+  if (position === undefined) {
+    const found = bestOf(run, state) ?? (fallback === 'origin' ? originOf(state) : null);
+    if (found === null) throw noBest(run, state);
+    return { run, state, found };
+  }
   if (position === 'origin') return { run, state, found: originOf(state) };
   const at = /^r(\d{1,3})\.a(\d{1,3})$/.exec(position);
   if (at === null)
@@ -76,7 +100,7 @@ async function measuredOf(store: Store, run: string, position: string): Promise<
   return { timerStepNs, peaks, clocks, startedAt: job.startedAt };
 }
 
-/** The bundle of a version. Throws AppFailure `store.not-found`, `usage`, `input.task`. Nothing is built or run. */
+/** The bundle of a version. Throws AppFailure `store.not-found`, `usage`, `candidate.not-accepted`, `input.task`. Nothing is built or run. */
 export async function bundleOf(
   app: AppContext,
   store: Store,
@@ -117,6 +141,19 @@ export interface ExportParams {
   /** Run (its best version) or version. */
   readonly version: string;
   readonly out: string;
+  /** The run's origin instead of its best version. */
+  readonly origin?: boolean;
+}
+
+/** "RUN" with `origin` is "RUN:origin"; another version cannot be meant as well. */
+function wantedVersion({ version, origin }: ExportParams): string {
+  if (origin !== true || version.endsWith(':origin')) return version;
+  if (!version.includes(':')) return `${version}:origin`;
+  throw new AppFailure(
+    err('usage', `--origin and the version ${version} contradict each other.`, {
+      remedy: 'Give the run, or leave --origin out.',
+    }).error,
+  );
 }
 
 export interface ExportReport {
@@ -130,7 +167,7 @@ export interface ExportReport {
 /** Writes the bundle of a version as a ZIP file. */
 export function exportVersion(app: AppContext, params: ExportParams, ctx: ServiceContext): Promise<ExportReport> {
   return withStore(ctx, historyFolder(), async (store) => {
-    const { id, bundle } = await bundleOf(app, store, params.version);
+    const { id, bundle } = await bundleOf(app, store, wantedVersion(params));
     await writeOutput(params.out, bundle.zip);
     const { zip, sha256, files } = bundle;
     return { version: id, file: params.out, bytes: zip.length, sha256, files: [...files.keys()].sort() };

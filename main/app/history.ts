@@ -55,6 +55,16 @@ export function recordRun(
         err('usage', `Run ${run.id} is a single evaluation; only optimizations can be recorded.`).error,
       );
     const recording = await store.recording(run, params.note ?? `Run ${run.id} of ${run.createdAt}.`);
+    if (recording.steps.length === 0)
+      throw new AppFailure(
+        err(
+          'usage',
+          `Run ${run.id} holds nothing to record yet: no job and no answer of it is complete (${run.status}).`,
+          {
+            remedy: `Go on with it first: cudamaster resume ${run.id}`,
+          },
+        ).error,
+      );
     const text = recordingText(recording);
     await writeOutput(params.out, text);
     return { file: params.out, bytes: Buffer.byteLength(text), steps: recording.steps.length };

@@ -68,7 +68,12 @@ export async function storedProfile(params: StoredProfileParams, ctx: ServiceCon
   const { version, html } = params;
   if (html !== undefined) await checkTarget(html);
   return withStore(ctx, historyFolder(), async (store) => {
-    const { run, found } = await locate(store, version);
+    const { run, found } = await locate(store, version, 'origin');
+    if (found.position === 'origin' && !version.includes(':'))
+      ctx.emit({
+        type: 'notice',
+        message: `Run ${run.id} has no accepted version: this is the profile of its origin.`,
+      });
     if (found.evaluation === null)
       throw new AppFailure(
         err('store.not-found', `Version ${found.position} of run ${run.id} was not evaluated.`, {

@@ -34,9 +34,13 @@ function exportCommand(program: Command, open: () => Session, finish: Finish): v
       'write a ZIP with a version, its origin, a test program that needs only nvcc, and a report; RUN means its best version',
     )
     .requiredOption('--out <file>', 'ZIP file to write')
+    .option(
+      '--origin',
+      'the origin of the run; without it a run in which nothing was accepted is refused (exit code 4)',
+    )
     .action(async (version, o) => {
       const s = open();
-      const result = await s.host.services.exportVersion({ version, out: o.out }, contextOf(s));
+      const result = await s.host.services.exportVersion({ version, out: o.out, origin: o.origin }, contextOf(s));
       finish(
         answer(
           s,

@@ -20,6 +20,11 @@ export function disclosures(
   });
 }
 
+/** What goes to a remote server before there is a prompt, and what the agreement to it is good for afterwards. */
+export const listingText = (host: string): string =>
+  `Asked of ${host}: its list of models, with the key of its variable and no prompt. Your agreement counts for prompts later, too. ` +
+  disclosureText(host, []);
+
 export interface Agreement {
   /** Agrees to every host of this run. */
   readonly yesRemote?: boolean;
@@ -36,25 +41,29 @@ export async function requireConsent(
   settings: Settings,
   remote: readonly RemoteDisclosure[],
   given: Agreement,
+  what: 'prompts' | 'the list of models' = 'prompts',
 ): Promise<void> {
   const agreed: string[] = [];
   for (const place of remote.filter((p) => !p.consented)) {
     const beforehand = given.yesRemote === true || given.consent?.includes(place.host) === true;
     if (beforehand) ctx.emit({ type: 'notice', message: place.text });
-    else if (ctx.confirm === undefined || !(await ctx.confirm(place))) throw refused(place, ctx.confirm !== undefined);
+    else if (ctx.confirm === undefined || !(await ctx.confirm(place)))
+      throw refused(place, ctx.confirm !== undefined, what);
     agreed.push(place.host);
   }
   if (agreed.length === 0) return;
   await writeSettings(configDir(), { ...settings, knownRemotes: [...settings.knownRemotes, ...agreed].sort() });
 }
 
-const refused = (place: RemoteDisclosure, asked: boolean): AppFailure =>
+const refused = (place: RemoteDisclosure, asked: boolean, what: 'prompts' | 'the list of models'): AppFailure =>
   new AppFailure(
     err(
       'provider.consent',
       asked
-        ? `You did not agree that prompts go to ${place.host}: nothing was sent.`
-        : `Nothing was sent: prompts would go to ${place.host} for the first time, and that needs your consent.`,
+        ? `You did not agree that ${what === 'prompts' ? 'prompts go to' : 'anything is sent to'} ${place.host}: nothing was sent.`
+        : what === 'prompts'
+          ? `Nothing was sent: prompts would go to ${place.host} for the first time, and that needs your consent.`
+          : `Nothing was sent: ${place.host} would be asked for its models, for the first time, and that needs your consent.`,
       {
         remedy: `Agree with --yes-remote, or once for all with \`cudamaster consent ${place.host}\`; or use a model on this machine.`,
         detail: place.text,

@@ -19,9 +19,10 @@ import {
   withPrice,
   writePrices,
 } from '../llm/index.ts';
+import { type Agreement, listingText, requireConsent } from './consent.ts';
 import { type AppContext, settingsOf } from './context.ts';
 import type { ServiceContext } from './events.ts';
-import { listProviders, modelsOf, type ProviderRequest, pricesFile } from './providers.ts';
+import { listingHost, listProviders, modelsOf, type ProviderRequest, pricesFile } from './providers.ts';
 import { type Settings, writeSettings } from './settings.ts';
 
 const usage = (message: string, remedy?: string): AppFailure => new AppFailure(err('usage', message, { remedy }).error);
@@ -29,11 +30,23 @@ const usage = (message: string, remedy?: string): AppFailure => new AppFailure(e
 export const providerList = async (app: AppContext): Promise<ProviderState[]> =>
   listProviders(await settingsOf(), app.env);
 
-export const modelList = async (
-  app: AppContext,
-  params: ProviderRequest & { provider: string; localOnly?: boolean },
-  ctx: ServiceContext,
-): Promise<ModelState[]> => modelsOf(params, await settingsOf(), app.env, ctx.signal);
+export interface ModelsParams extends ProviderRequest, Agreement {
+  readonly provider: string;
+  readonly localOnly?: boolean;
+}
+
+/**
+ * The models of a provider. A remote host is asked after the same consent as for prompts: the key goes along. Throws AppFailure `usage`,
+ * `provider.*`.
+ */
+export async function modelList(app: AppContext, params: ModelsParams, ctx: ServiceContext): Promise<ModelState[]> {
+  const settings = await settingsOf();
+  const host = listingHost(params, settings);
+  const consented = host !== null && settings.knownRemotes.includes(host);
+  const places = host === null ? [] : [{ host, models: [], text: listingText(host), consented }];
+  await requireConsent(ctx, settings, places, params, 'the list of models');
+  return modelsOf(params, settings, app.env, ctx.signal);
+}
 
 export interface EndpointParams {
   readonly name: string;

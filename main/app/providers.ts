@@ -291,16 +291,30 @@ export async function listProviders(settings: Settings, env: NodeJS.ProcessEnv):
   );
 }
 
-/** The models of a provider. Throws AppFailure `usage`, `provider.*`. */
+type Listing = ProviderRequest & { provider: string; localOnly?: boolean };
+
+/** What a list of models is asked of. Throws AppFailure `usage`, `provider.local-only`. */
+function listingOf(request: Listing, settings: Settings) {
+  const localOnly = request.localOnly === true || settings.localOnly;
+  const { name, baseUrl, keyEnv } = endpointOf(request, settings, localOnly);
+  if (baseUrl === null) throw usage(`Provider ${name} has no list of models: the answers are yours.`);
+  return { baseUrl, keyEnv, localOnly };
+}
+
+/** Host other than this machine that would be asked for its models; null = none. Throws AppFailure `usage`, `provider.local-only`. */
+export function listingHost(request: Listing, settings: Settings): string | null {
+  const { hostname, host } = new URL(listingOf(request, settings).baseUrl);
+  return isLoopback(hostname) ? null : host;
+}
+
+/** The models of a provider, consent given. Throws AppFailure `usage`, `provider.*`. */
 export async function modelsOf(
-  request: ProviderRequest & { provider: string; localOnly?: boolean },
+  request: Listing,
   settings: Settings,
   env: NodeJS.ProcessEnv,
   signal?: AbortSignal,
 ): Promise<ModelState[]> {
-  const localOnly = request.localOnly === true || settings.localOnly;
-  const { name, baseUrl, keyEnv } = endpointOf(request, settings, localOnly);
-  if (baseUrl === null) throw usage(`Provider ${name} has no list of models: the answers are yours.`);
+  const { baseUrl, keyEnv, localOnly } = listingOf(request, settings);
   const prices = unwrap(await loadPrices(pricesFile()));
   return unwrap(await listModels({ baseUrl, localOnly, key: unwrap(keyOf({ keyEnv }, env)()) }, { signal, prices }));
 }

@@ -77,9 +77,11 @@ function providerCommands(program: Command, open: () => Session, tell: Tell): vo
     .option('--base-url <url>', 'address of a compatible server')
     .option('--key-env <name>', 'environment variable that holds the key (its name, not the key)')
     .option('--local-only', 'refuse every connection to another machine')
+    .option('--yes-remote', 'agree that the remote host is asked, and that prompts may go there (kept in the settings)')
     .action(async (o) => {
       const s = open();
-      tell(s, await s.host.services.models(o, contextOf(s)), (v) => ({ models: v }), modelLines);
+      const ctx = { ...contextOf(s), confirm: askConsent(s) };
+      tell(s, await s.host.services.models(o, ctx), (v) => ({ models: v }), modelLines);
     });
   program
     .command('consent [host]')
@@ -219,7 +221,7 @@ export function askConsent({
     for (const line of wrap(printable(place.text), 100, '')) printer.note(line);
     const lines = createInterface({ input: process.stdin, output: process.stderr });
     try {
-      return /^y(es)?$/i.test((await lines.question('Send prompts there? [y/N] ', { signal })).trim());
+      return /^y(es)?$/i.test((await lines.question('Agree? [y/N] ', { signal })).trim());
     } catch {
       // Ctrl-C, or the end of input: no.
       return false;

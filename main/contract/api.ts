@@ -89,7 +89,8 @@ export const apiParams = {
     gpuUuid: name.nullable().optional(),
   }),
   'providers.list': z.strictObject({}),
-  'providers.models': agentChoice,
+  /** `consent`: the user has agreed that the remote hosts named are asked, and that prompts may go there. */
+  'providers.models': agentChoice.extend({ consent: z.array(name).optional() }),
   'metrics.list': z.strictObject({}),
   'tasks.list': z.strictObject({}),
   'tasks.get': z.strictObject({ task: name, dtype: dtypeSchema, sizeSet: z.enum(sizeSets).optional() }),

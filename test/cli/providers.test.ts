@@ -248,6 +248,29 @@ describe('models', () => {
     expect(text).toMatch(/custom m +1 +unknown/);
     expect(text).toContain('$0.0055 and 2 of unknown cost');
   });
+  it('of a remote host are asked for after the same consent as prompts: before it, nothing is sent', async () => {
+    const listing = await ModelServer.start(refuse(200, { data: [{ id: 'm' }] }));
+    onTestFinished(() => listing.close());
+    const there = ['models', '--provider', 'custom', '--base-url', listing.baseUrl.replace('127.0.0.1', '0.0.0.0')];
+    const ran = await cli(...there, '--json');
+    expect([ran.code, codeOf(ran)]).toEqual([5, 'provider.consent']);
+    expect(ran.last).toMatchObject({
+      error: { remedy: expect.stringContaining('--yes-remote'), detail: expect.stringContaining('list of models') },
+    });
+    const app = services();
+    const params = { provider: 'custom', baseUrl: listing.baseUrl.replace('127.0.0.1', '0.0.0.0') };
+    expect(await refusal(app.models(params, ctx))).toBe('provider.consent');
+    expect(await refusal(app.models({ ...params, yesRemote: true, localOnly: true }, ctx))).toBe('provider.local-only');
+    expect((await atTerminal('n', ...there)).code).toBe(5);
+    expect([listing.seen.length, settings().knownRemotes ?? []]).toEqual([0, []]);
+    const agreed = await atTerminal('y', ...there);
+    expect([agreed.code, settings().knownRemotes]).toEqual([0, [new URL(params.baseUrl).host]]);
+    expect(unwrap(await app.models(params, ctx)).map((m) => m.id)).toEqual(['m']);
+    unwrap(await app.consent({ revoke: params.baseUrl }));
+    // A screen agrees to the host by name.
+    expect(await refusal(app.models({ ...params, consent: [new URL(params.baseUrl).host] }, ctx))).toBe('ok');
+    expect(listing.seen.length).toBeGreaterThan(0);
+  });
   it('are listed with context and price; providers with what runs here', async () => {
     const listing = await ModelServer.start(
       refuse(200, { data: [{ id: 'm', max_model_len: 6048, owned_by: 'vllm' }] }),

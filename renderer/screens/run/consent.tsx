@@ -7,12 +7,14 @@ interface Props {
     readonly disclosure: string | null;
     readonly providers: readonly string[];
   }[];
+  /** What follows an agreement. */
+  readonly then?: string;
   readonly onAgree: (hosts: readonly string[]) => void;
   readonly onClose: () => void;
 }
 
 /** Before the first request to a remote host: what is sent there and what not. Asked once per host. */
-export function ConsentDialog({ hosts, onAgree, onClose }: Props) {
+export function ConsentDialog({ hosts, then = 'start the run', onAgree, onClose }: Props) {
   return (
     <Dialog
       title="Prompts will leave this machine"
@@ -27,7 +29,7 @@ export function ConsentDialog({ hosts, onAgree, onClose }: Props) {
               onAgree(hosts.map((h) => h.host));
             }}
           >
-            I agree: start the run
+            I agree: {then}
           </Button>
         </>
       }

@@ -1,10 +1,12 @@
 import { useState } from 'react';
 import type { ProviderLine } from '../../../main/contract/api.ts';
+import type { AppError } from '../../../main/contract/result.ts';
 import { useApi, useQuery } from '../../api/client.ts';
 import { toastError } from '../../state/shell.ts';
 import { Button, Checkbox, Labelled, Segmented, SelectField, TextField } from '../../ui/controls.tsx';
 import { count } from '../../ui/format.ts';
-import { agents, type StartErrors, type StartFields } from './start-model.ts';
+import { ConsentDialog } from './consent.tsx';
+import { agents, remoteHost, type StartErrors, type StartFields } from './start-model.ts';
 
 interface PartProps {
   readonly fields: StartFields;
@@ -32,14 +34,19 @@ export function ModelFields({
   const [busy, setBusy] = useState(false);
   const chosen = providers.find((p) => p.name === fields.provider);
   const manual = fields.provider === 'manual';
-  const ask = async () => {
+  const [asking, setAsking] = useState<AppError | null>(null);
+  const host = fields.baseUrl.trim() === '' ? (chosen?.remote ?? null) : remoteHost(fields.baseUrl);
+  const ask = async (consent?: readonly string[]) => {
     setBusy(true);
     const answer = await api.call('providers.models', {
       provider: fields.provider,
       baseUrl: fields.baseUrl.trim() || undefined,
       keyEnv: fields.keyEnv.trim() || undefined,
+      consent: consent && [...consent],
     });
     setBusy(false);
+    // A remote host is asked nothing before the user has agreed to it.
+    if (!answer.ok && answer.error.code === 'provider.consent' && host !== null) return setAsking(answer.error);
     if (answer.ok) setModels({ provider: fields.provider, ids: answer.value.map((m) => m.id) });
     else toastError(answer.error);
   };
@@ -65,10 +72,18 @@ export function ModelFields({
           onChange={(model) => set({ model })}
         />
       </div>
+      {asking !== null && host !== null && (
+        <ConsentDialog
+          hosts={[{ host, disclosure: asking.detail ?? null, providers: [chosen?.title ?? fields.provider] }]}
+          then="ask for the models"
+          onAgree={(agreed) => void ask(agreed)}
+          onClose={() => setAsking(null)}
+        />
+      )}
       {!manual && (
         <>
           <div className="row">
-            <Button icon="search" busy={busy} onClick={ask}>
+            <Button icon="search" busy={busy} onClick={() => void ask()}>
               Ask which models there are
             </Button>
             <Labelled text="Effort">

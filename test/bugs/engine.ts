@@ -43,7 +43,7 @@ export interface Peers {
   readonly judge?: object;
 }
 
-/** Makes what was asked for by -o; as "runner" a program that speaks the harness protocol. `candidate`: shell lines first, for that file only. */
+/** Makes what was asked for by -o, with its own arguments as content; as "runner" a program that speaks the harness protocol. `candidate`: shell lines first, for that file only. */
 export const fakeCompiler = (dir: string, name: string, forCandidate = '', peers: Peers = {}): string => {
   const peer = (role: 'runner' | 'judge') =>
     tool(
@@ -60,8 +60,9 @@ export const fakeCompiler = (dir: string, name: string, forCandidate = '', peers
 ${forCandidate || ':'}
 ;; esac
 out=
+all="$*"
 while [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done
-case "$out" in runner) cp '${runner}' runner ;; judge) cp '${judge}' judge ;; *) echo made > "$out" ;; esac`,
+case "$out" in runner) cp '${runner}' runner ;; judge) cp '${judge}' judge ;; *) echo "made by $all" > "$out" ;; esac`,
   );
 };
 

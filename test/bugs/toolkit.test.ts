@@ -1,5 +1,5 @@
 /** Reports about finding the toolkit and about driver, toolkit and GPU that do not fit: described machines, and fake tools as real processes. */
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { VerifyPlan } from '../../main/contract/index.ts';
@@ -12,7 +12,7 @@ import { findNcus } from '../../main/toolchain/ncu.ts';
 import { resolveTools } from '../../main/toolchain/resolve.ts';
 import { context, fakes, problem, programs, scratch, session } from '../session/support.ts';
 import { type Described, describedMachine, readDescribed } from '../toolchain/described.ts';
-import { tempFolder, tool } from './engine.ts';
+import { askedToDebug, fakeCompiler, optimizeWith, tempFolder, tool } from './engine.ts';
 
 const without = (is: Described, pattern: RegExp): Described => ({
   ...is,
@@ -251,6 +251,64 @@ describe('driver, toolkit and GPU that do not fit', () => {
       ['wsl2', 'sm_89'],
     ] as const)
       expect((await used(readDescribed(name))).tools.arch).toBe(arch);
+  });
+
+  /** A run on an RTX 4090 whose toolkit was told of an H200 before: nvcc makes sm_90 at first. `nvcc`: shell lines for the candidate's builds. */
+  const swapped = async (gpuArch: string, nvcc = ':') => {
+    const bin = tempFolder();
+    const log = join(bin, 'argv');
+    const runner = { arch: gpuArch, on: { hello: { do: 'reply', reply: { gpu: rtx4090, pid: 1 } } } };
+    const ran = await optimizeWith({
+      nvcc: fakeCompiler(bin, 'nvcc', `echo "$*" >> '${log}'\n${nvcc}`, { runner, judge }),
+      cxx: fakeCompiler(bin, 'g++', '', { runner, judge }),
+      peers: { runner, judge },
+      arch: 'sm_90',
+      archs: ['sm_89', 'sm_90'],
+    });
+    const archs = [...readFileSync(log, 'utf8').matchAll(/-arch=(sm_\w+)/g)].map((m) => m[1]);
+    return { ran, archs };
+  };
+  const right = { bad: 0, nonFinite: 0, worst: 0, rms: 0, maxUlp: 0, rmsUlp: 0, allZero: false, poisonLeft: 0 };
+  const comparison = { output: 'loss', compared: 1, ...right, first: [], lastBad: null, stride: null };
+  const judge = { on: { all: { do: 'reply', reply: { comparison } } } };
+  const rtx4090 = {
+    name: 'NVIDIA GeForce RTX 4090',
+    uuid: 'GPU-0',
+    cc: '8.9',
+    ...Object.fromEntries(
+      ['sms', 'l2Bytes', 'memoryBytes', 'smClockMHz', 'memClockMHz', 'maxThreadsPerSm', 'regsPerSm', 'sharedPerSm']
+        .concat(['sharedPerBlockOptin', 'driver', 'runtime'])
+        .map((name) => [name, 1]),
+    ),
+  };
+  /** The run stopped for the machine's sake: the candidate was not judged, no model was told of a fault in it. */
+  const blameless = ({ report, exitCode, events, ...ran }: Awaited<ReturnType<typeof swapped>>['ran']) => {
+    expect([report.status, report.error?.code, exitCode]).toEqual(['failed', 'env.arch-unsupported', 3]);
+    expect(events.map((e) => e.type)).toContain('source');
+    expect(events.map((e) => e.type)).not.toContain('evaluated');
+    expect(askedToDebug({ report, exitCode, events, ...ran })).toEqual([]);
+    expect(report.error?.remedy).toBeTruthy();
+  };
+
+  it('B13: met in a run, everything is built once more for the GPU that runs it, and the run goes on', async () => {
+    const { ran, archs } = await swapped('sm_89');
+    expect([ran.report.status, ran.exitCode, askedToDebug(ran)]).toEqual(['done', 0, []]);
+    expect(ran.report.summary.rounds.map((r) => r.accepted)).toEqual([true]);
+    expect(archs).toEqual(['sm_90', 'sm_89']);
+  });
+
+  it('B13: a GPU that refuses what was built for it, too: once is enough, and the message says what was tried', async () => {
+    const { ran, archs } = await swapped('sm_77');
+    blameless(ran);
+    expect(archs).toEqual(['sm_90', 'sm_89']);
+    expect(ran.report.error?.message).toMatch(/no kernel image is available.*built once more, for sm_89/s);
+  });
+
+  it('B13: a toolkit that cannot build for it: the fault of the environment, with both causes', async () => {
+    const fatal = "nvcc fatal   : Unsupported gpu architecture 'compute_89'";
+    const { ran } = await swapped('sm_89', `case "$*" in *sm_89*) echo "${fatal}" >&2; exit 1 ;; esac`);
+    blameless(ran);
+    expect(ran.report.error?.message).toMatch(/no kernel image is available.*for sm_89, failed too.*compute_89/s);
   });
 
   it('B14: GPU, toolkit and the first toolkit that knows it are named; a swapped GPU is seen', async () => {

@@ -51,12 +51,14 @@ function serve(role, answer) {
 
 /**
  * Behaviour: { wrapperNs: {arm: ns}, spanNs: {arm: ns}, act(context) → replacement reply, … } as plain data:
+ * `arch`: what the GPU is; a library that was built for another ("-arch=…" in its text) is refused when it is called.
  * `on` maps "command" or "command ARM" to { at: n-th such request (1 = first), do: 'crash'|'exit'|'hang'|'garbage'|'nonce'|'twice', reply: {…} }.
  */
 exports.runner = (behaviour) => {
   let buffers = [];
   const seen = {};
   let calls = 0;
+  const loaded = {};
   const value = (table, arm) => (table?.[arm] ?? 10_000) + (calls % 7) * 32;
   serve('runner', async (command, args, request, { peek, socket }) => {
     for (const key of [command, `${command} ${args[0]}`]) {
@@ -76,8 +78,13 @@ exports.runner = (behaviour) => {
         return { bytes: 0 };
       case 'cupti':
         return { step: 32 };
+      case 'load':
+        if (behaviour.arch) loaded[args[0]] = fs.readFileSync(args[1], 'utf8');
+        return {};
       case 'call': {
         calls++;
+        if (behaviour.arch && !loaded[args[0]]?.includes(`-arch=${behaviour.arch}`))
+          return misbehave({ do: 'reply', reply: { cuda: 'cudaErrorNoKernelImageForDevice: no kernel image is available for execution on the device' } }, request, socket);
         if (behaviour.peekAfterCall) {
           await new Promise((resolve) => setTimeout(resolve, 3));
           if (peek().length > 0) fs.appendFileSync('trace.log', `runner ${process.pid} early\n`);

@@ -28,6 +28,7 @@ import {
   changeConsent,
   changeEndpoint,
   type EndpointParams,
+  type ModelsParams,
   modelList,
   type PriceAnswer,
   type PriceParams,
@@ -43,7 +44,6 @@ import {
   type StoredProfileParams,
   storedProfile,
 } from './profile.ts';
-import type { ProviderRequest } from './providers.ts';
 import { playDemo, type ReplayParams, replayRecording } from './replay.ts';
 import {
   type EvaluateParams,
@@ -55,7 +55,17 @@ import {
 } from './run.ts';
 import { readSpend } from './spend.ts';
 import { programVersion } from './version.ts';
-import { editHistory, type HistoryParams, listHistory } from './versions.ts';
+import {
+  type BinAnswer,
+  type BinParams,
+  binRun,
+  editHistory,
+  type HistoryParams,
+  listHistory,
+  type PurgeAnswer,
+  type PurgeParams,
+  purgeBin,
+} from './versions.ts';
 import { workBundles } from './worker.ts';
 
 export type { AttemptState, RoundState, RunState, UsageState } from '../optimizer/index.ts';
@@ -70,7 +80,7 @@ export type { ConsentAnswer, EndpointParams, PriceAnswer, PriceParams } from './
 export type { ProfileParams, ProfileReport, StoredProfileParams } from './profile.ts';
 export { type ProviderRequest, providerNames } from './providers.ts';
 export type { EvaluateParams, OptimizeParams, ResumeParams } from './run.ts';
-export { type HistoryParams, historySorts } from './versions.ts';
+export { type BinAnswer, type HistoryParams, historySorts, type PurgeAnswer } from './versions.ts';
 
 export interface AppOptions {
   /** Folder of prompts, kernels and recordings: real files. */
@@ -117,12 +127,16 @@ export interface App {
   exportVersion: Service<ExportParams, ExportReport>;
   history: Service<HistoryParams, readonly VersionRow[]>;
   editVersion: Service<{ version: string; edit: VersionEdit }, VersionRow>;
+  /** All versions of a run into the bin, or out of it. */
+  binRun: Service<BinParams, BinAnswer>;
+  /** Deletes for good. */
+  purge: Service<PurgeParams, PurgeAnswer>;
   demo: Service<Record<string, never>, RunReport>;
   bench: Service<BenchParams, BenchAnswer>;
   resumeBench: Service<{ bench: string; results?: string }, BenchAnswer>;
   calibrate: Service<CalibrateParams, CalibrateAnswer>;
   providers: Service<Record<string, never>, readonly ProviderState[]>;
-  models: Service<ProviderRequest & { provider: string; localOnly?: boolean }, readonly ModelState[]>;
+  models: Service<ModelsParams, readonly ModelState[]>;
   /** Enters or removes a provider of the user's own. */
   endpoint: Service<EndpointParams, readonly ProviderState[]>;
   /** Lists, gives or takes back the consent that prompts go to a remote host. */
@@ -169,6 +183,8 @@ export function createApp(options: AppOptions): App {
     exportVersion: (params, ctx) => attempt(() => exportVersion(app, params, ctx)),
     history: (params, ctx) => attempt(() => listHistory(params, ctx)),
     editVersion: (params, ctx) => attempt(() => editHistory(params, ctx)),
+    binRun: (params, ctx) => attempt(() => binRun(params, ctx)),
+    purge: (params, ctx) => attempt(() => purgeBin(params, ctx)),
     worker: workBundles,
     demo: (_params, ctx) => attempt(() => playDemo(app, ctx)),
     bench: (params, ctx) => attempt(() => beginBench(app, params, ctx)),

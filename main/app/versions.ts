@@ -1,5 +1,5 @@
-import type { Dtype, VersionRow } from '../contract/index.ts';
-import type { Store, VersionEdit } from '../store/index.ts';
+import { AppFailure, type Dtype, err, type VersionRow } from '../contract/index.ts';
+import type { BinnedRun, PurgeReport, Store, VersionEdit } from '../store/index.ts';
 import { historyFolder, withStore } from './context.ts';
 import type { ServiceContext } from './events.ts';
 
@@ -53,6 +53,75 @@ export function listHistory(params: HistoryParams, ctx: ServiceContext): Promise
 async function fullId(store: Store, name: string): Promise<string> {
   const [run = '', ...rest] = name.split(':');
   return [(await store.find(run)).id, ...rest].join(':');
+}
+
+export interface BinParams {
+  /** A run: its id, a part of it, or "last". */
+  readonly run: string;
+  readonly deleted: boolean;
+}
+export interface BinAnswer {
+  readonly run: string;
+  readonly versions: readonly VersionRow[];
+}
+
+/**
+ * Puts all versions of a run into the bin, or takes them out of it; gives back those that were changed. Throws AppFailure
+ * `store.not-found`, `usage` for a run that has no version.
+ */
+export function binRun({ run, deleted }: BinParams, ctx: ServiceContext): Promise<BinAnswer> {
+  return withStore(ctx, historyFolder(), async (store) => {
+    const { id } = await store.find(run);
+    const all = [...(await store.versions(false)), ...(await store.versions(true))].filter((v) => v.run === id);
+    if (all.length === 0)
+      throw new AppFailure(
+        err('usage', `Run ${id} has no version yet: there is nothing to put into the bin.`, {
+          remedy: `Resume it (cudamaster resume ${id}), or leave it.`,
+        }).error,
+      );
+    const versions: VersionRow[] = [];
+    for (const v of all)
+      if ((v.deletedAt !== null) !== deleted) versions.push(await store.editVersion(v.id, { deleted }));
+    return { run: id, versions };
+  });
+}
+
+export interface PurgeParams {
+  /** Runs meant, as "RUN" or "last"; absent: all whose versions are in the bin. */
+  readonly runs?: readonly string[];
+  /** Only says what would go. */
+  readonly dryRun?: boolean;
+}
+export interface PurgeAnswer extends PurgeReport {
+  readonly dryRun: boolean;
+  /** With `dryRun`: what would go; else what could not. Files' bytes as on disk. */
+  readonly bin: readonly BinnedRun[];
+  /** Sum over `purged`, bytes of files. */
+  readonly freedBytes: number;
+}
+
+/** Empties the bin for good. Throws AppFailure `store.not-found`, `usage` for a named run that is not in it. */
+export function purgeBin({ runs, dryRun = false }: PurgeParams, ctx: ServiceContext): Promise<PurgeAnswer> {
+  return withStore(ctx, historyFolder(), async (store) => {
+    const bin = await store.bin();
+    const named = runs === undefined ? null : await Promise.all(runs.map(async (name) => (await store.find(name)).id));
+    for (const id of named ?? []) {
+      const entry = bin.find((b) => b.run === id);
+      if (entry?.kept === null) continue;
+      const why = entry ? entry.kept : 'none of its versions is in the bin';
+      throw new AppFailure(
+        err('usage', `Run ${id} cannot be deleted for good: ${why}.`, {
+          remedy: `\`cudamaster delete ${id}\` puts all its versions into the bin; \`cudamaster unpin\` takes a pin away.`,
+        }).error,
+      );
+    }
+    const meant = bin.filter((b) => named === null || named.includes(b.run));
+    if (dryRun) return { dryRun, bin: meant, purged: [], reusableBytes: 0, laterBytes: 0, left: [], freedBytes: 0 };
+    const report = await store.purge(meant.filter((b) => b.kept === null).map((b) => b.run));
+    const gone = new Set(report.purged.map((p) => p.run));
+    const freedBytes = report.purged.reduce((sum, p) => sum + p.bytes, 0);
+    return { ...report, dryRun, freedBytes, bin: meant.filter((b) => !gone.has(b.run)) };
+  });
 }
 
 /** Note, pin, bin. Throws AppFailure `store.not-found`, `usage`. */

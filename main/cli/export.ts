@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { historySorts } from '../app/index.ts';
 import { dtypes, outcomes, type VersionRow } from '../contract/index.ts';
 import { answer, contextOf, type Session } from './answers.ts';
+import { binCommands } from './bin.ts';
 import type { Finish } from './commands.ts';
 import { ratioText } from './figures.ts';
 import { table } from './output.ts';
@@ -64,7 +65,7 @@ function listCommand(program: Command, open: () => Session, finish: Finish): voi
     .addOption(new Option('--dtype <type>', 'of one data type').choices([...dtypes]))
     .addOption(new Option('--outcome <name>', 'with one outcome').choices([...outcomes, 'bad-reply']))
     .addOption(new Option('--sort <by>', 'order').choices([...historySorts]).default('newest'))
-    .option('--deleted', 'those in the bin')
+    .option('--deleted', 'those in the bin (see delete, restore, purge)')
     .action(async (o) => {
       const s = open();
       const result = await s.host.services.history(o, contextOf(s));
@@ -80,18 +81,16 @@ function listCommand(program: Command, open: () => Session, finish: Finish): voi
     });
 }
 
-type Edit = { note?: string; pinned?: boolean; deleted?: boolean };
+type Edit = { note?: string; pinned?: boolean };
 
 /** Commands that change what the user keeps beside a version: all take the version first. */
 const edits: readonly (readonly [string, string, (text: string) => Edit])[] = [
   ['note <version> <text>', 'write a note beside a version (an empty text removes it)', (note) => ({ note })],
-  ['pin <version>', 'pin a version', () => ({ pinned: true })],
+  ['pin <version>', 'pin a version: its run is never deleted for good', () => ({ pinned: true })],
   ['unpin <version>', 'take the pin away', () => ({ pinned: false })],
-  ['delete <version>', 'put a version into the bin; nothing of its run is lost', () => ({ deleted: true })],
-  ['restore <version>', 'take a version out of the bin', () => ({ deleted: false })],
 ];
 
-/** export, history, note, pin, unpin, delete, restore. */
+/** export, history, note, pin, unpin, delete, restore, purge. */
 export function versionCommands(program: Command, open: () => Session, finish: Finish): void {
   exportCommand(program, open, finish);
   listCommand(program, open, finish);
@@ -112,4 +111,5 @@ export function versionCommands(program: Command, open: () => Session, finish: F
       );
     });
   }
+  binCommands(program, open, finish);
 }

@@ -23,6 +23,12 @@ export function timeText(e: Estimate | null): string {
   return `${unit} [${bare(e.lo)}, ${bare(e.hi)}]`;
 }
 
+/** "812 B", "3.1 KiB", "20.0 MiB". */
+export function bytesText(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  return bytes < 1024 ** 2 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+}
+
 /** "1.842× [1.83, 1.86]" */
 export const ratioText = (e: Estimate | null): string =>
   e === null ? '–' : `${e.value.toFixed(3)}× [${e.lo.toFixed(3)}, ${e.hi.toFixed(3)}]`;

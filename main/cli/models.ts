@@ -1,8 +1,8 @@
-import { createInterface } from 'node:readline/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PriceAnswer } from '../app/index.ts';
 import type { ModelState, ProviderState, RemoteDisclosure, Spend, SpendSum } from '../contract/index.ts';
 import { answer, contextOf, type Session } from './answers.ts';
+import { askYes } from './ask.ts';
 import { type Paint, printable, table, wrap } from './output.ts';
 
 type Finish = (code: number) => void;
@@ -210,23 +210,9 @@ function spendLines(spend: Spend, paint: Paint): string[] {
 }
 
 /** Asks the person at the terminal; absent where nobody can be asked, or where only JSON may be written. */
-export function askConsent({
-  printer,
-  json,
-  signal,
-}: Pick<Session, 'printer' | 'json' | 'signal'>): ((place: RemoteDisclosure) => Promise<boolean>) | undefined {
-  if (json || process.stdin.isTTY !== true || process.stderr.isTTY !== true) return undefined;
-  return async (place) => {
-    printer.status('');
-    for (const line of wrap(printable(place.text), 100, '')) printer.note(line);
-    const lines = createInterface({ input: process.stdin, output: process.stderr });
-    try {
-      return /^y(es)?$/i.test((await lines.question('Agree? [y/N] ', { signal })).trim());
-    } catch {
-      // Ctrl-C, or the end of input: no.
-      return false;
-    } finally {
-      lines.close();
-    }
-  };
+export function askConsent(
+  session: Pick<Session, 'printer' | 'json' | 'signal'>,
+): ((place: RemoteDisclosure) => Promise<boolean>) | undefined {
+  const ask = askYes(session, 'Agree? [y/N] ');
+  return ask && ((place) => ask(wrap(printable(place.text), 100, '')));
 }

@@ -55,6 +55,15 @@ export class ContentFiles {
     );
   }
 
+  /** Deletes the file of a content whose row is gone. false: there was none, or it cannot be deleted now (a collection will). */
+  async drop(hash: string): Promise<boolean> {
+    if (!(await this.#store.has(hash))) return false;
+    return this.#store.remove(hash).then(
+      () => true,
+      () => false,
+    );
+  }
+
   /** Deletes rows and files that nothing refers to; gives back the number of files deleted. `grace`: age that protects, ms. */
   async collect(db: Database, grace = graceMs): Promise<number> {
     await db.transaction((tx) =>

@@ -5,6 +5,7 @@ import { ContentFiles } from './content.ts';
 import type { Database } from './db/database.ts';
 import { type OpenOptions, openDatabase } from './db/open.ts';
 import { drivers, isDriven, Lease } from './lease.ts';
+import { type BinnedRun, listBin, type PurgeReport, purgeRuns } from './purge.ts';
 import { exportRecording } from './recording.ts';
 import { type ReplyRow, replyRow } from './replies.ts';
 import { collectReports } from './reports.ts';
@@ -33,6 +34,7 @@ import { fillVersions } from './upgrade.ts';
 import { editVersion, findVersion, listVersions, measuredOrigins, type VersionEdit } from './versions.ts';
 
 export { environmentChanges } from './environment.ts';
+export type { BinnedRun, Purged, PurgeReport } from './purge.ts';
 export { parseRecording, readRecording, recordingText } from './recording.ts';
 export type { ReplyRow } from './replies.ts';
 export type { ResumeReport } from './resume.ts';
@@ -226,6 +228,16 @@ export class Store {
 
   recording(run: RunRecord, note: string): Promise<Recording> {
     return exportRecording(this.#db, this.#content, run, note);
+  }
+
+  /** Runs with versions in the bin, and which of them can go for good. */
+  bin(): Promise<BinnedRun[]> {
+    return listBin(this.#db, join(this.folder, 'runs'));
+  }
+
+  /** Deletes runs for good whose versions are all in the bin; others of `runs` are left as they are. */
+  purge(runs: readonly string[]): Promise<PurgeReport> {
+    return purgeRuns({ db: this.#db, content: this.#content, runs: join(this.folder, 'runs') }, runs);
   }
 
   /** Removes a run and the files that only it referred to. */

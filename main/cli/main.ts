@@ -60,14 +60,19 @@ export async function main(args: readonly string[] = process.argv.slice(2)): Pro
   const cancel = new AbortController();
   cancelOnSignal(cancel, printer);
   const outputFault = cancelOnLostOutput(cancel, printer);
+  const code = await execute(args, printer, cancel.signal);
+  process.exitCode = outputFault() ?? code;
+}
+
+/** Runs one command to its end and gives back its exit code; never throws. */
+export async function execute(args: readonly string[], printer: Printer, signal: AbortSignal): Promise<number> {
   const json = beforeDashes(args).includes('--json');
   try {
-    const code = await run(args, printer, json, cancel.signal);
-    process.exitCode = outputFault() ?? code;
+    return await run(args, printer, json, signal);
   } catch (fault) {
     const error = toAppError(fault);
     tell(printer, json, error);
-    process.exitCode = exitCodeOf(error.code);
+    return exitCodeOf(error.code);
   }
 }
 
@@ -91,8 +96,8 @@ async function run(args: readonly string[], printer: Printer, json: boolean, sig
   const worker = workerArgs(args);
   if (worker)
     return host.services.worker(worker, {
-      out: (line) => process.stdout.write(`${line}\n`),
-      err: (line) => process.stderr.write(`${line}\n`),
+      out: (line) => printer.raw('stdout', `${line}\n`),
+      err: (line) => printer.raw('stderr', `${line}\n`),
       signal,
     });
   let code = 0;
@@ -104,9 +109,9 @@ async function run(args: readonly string[], printer: Printer, json: boolean, sig
     .exitOverride()
     .showHelpAfterError('(cudamaster --help lists the commands, cudamaster COMMAND --help its options)')
     .configureOutput({
-      writeErr: (text) => process.stderr.write(redact(text)),
+      writeErr: (text) => printer.raw('stderr', redact(text)),
       // Help and version that were asked for.
-      writeOut: (text) => (json ? printer.json({ text }) : process.stdout.write(text)),
+      writeOut: (text) => (json ? printer.json({ text }) : printer.raw('stdout', text)),
     });
   addCommands(program, open, (c) => {
     code = c;

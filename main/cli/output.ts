@@ -7,15 +7,17 @@ export { printable };
 export interface Streams {
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream & { readonly columns?: number };
-  /** Both ends are a terminal: a status line may be redrawn. */
+  /** stderr is a terminal: a status line may be redrawn. */
   readonly live: boolean;
-  readonly color: boolean;
+  /** Each stream is coloured where it goes to a terminal itself: `2> log` and `| less` are told apart. */
+  readonly color: { readonly stdout: boolean; readonly stderr: boolean };
 }
 
 export function systemStreams(env: NodeJS.ProcessEnv = process.env): Streams {
   const live = process.stderr.isTTY === true && env.TERM !== 'dumb';
   // https://no-color.org: any value that is not empty
-  const color = process.stdout.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
+  const colored = (stream: NodeJS.WriteStream) => stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
+  const color = { stdout: colored(process.stdout), stderr: colored(process.stderr) };
   return { stdout: process.stdout, stderr: process.stderr, live, color };
 }
 
@@ -39,24 +41,34 @@ function safeLine(line: string, color: boolean): string {
 /** Writes lines and one status line that is redrawn below them (terminals only). */
 export class Printer {
   readonly #streams: Streams;
+  /** Colours for lines of the result (`out`). */
   readonly paint: Paint;
+  readonly #notePaint: Paint;
   /** What is shown comes from a recording. */
   replays = false;
   #status = '';
 
   constructor(streams: Streams) {
     this.#streams = streams;
-    this.paint = painter(streams.color);
+    this.paint = painter(streams.color.stdout);
+    this.#notePaint = painter(streams.color.stderr);
   }
 
   /** A line of the result, for a person. */
   out(line = ''): void {
-    this.#write(safeLine(line, this.#streams.color));
+    this.#write(safeLine(line, this.#streams.color.stdout));
   }
 
   /** A line of JSON Lines. */
   json(value: unknown): void {
     this.#write(JSON.stringify(value));
+  }
+
+  /** Text as it is, with its own line ends: help, usage, what a worker says. */
+  raw(to: 'stdout' | 'stderr', text: string): void {
+    this.#clear();
+    this.#streams[to].write(text);
+    this.#draw();
   }
 
   #write(line: string): void {
@@ -68,7 +80,7 @@ export class Printer {
   /** A line about what goes on. */
   note(line: string): void {
     this.#clear();
-    this.#streams.stderr.write(`${safeLine(line, this.#streams.color)}\n`);
+    this.#streams.stderr.write(`${safeLine(line, this.#streams.color.stderr)}\n`);
     this.#draw();
   }
 
@@ -82,7 +94,7 @@ export class Printer {
   /** Message, cause, remedy. */
   error(error: AppError): void {
     this.status('');
-    this.note(this.paint('red', `Error (${error.code}): `) + printable(error.message));
+    this.note(this.#notePaint('red', `Error (${error.code}): `) + printable(error.message));
     if (error.detail) this.note(printable(error.detail).replace(/^/gm, '  '));
     if (error.remedy) this.note(`  What to do: ${printable(error.remedy)}`);
   }

@@ -6,7 +6,7 @@ import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { environmentOf } from '../../main/app/machine.ts';
 import { type Executor, unwrap } from '../../main/contract/index.ts';
 import { createHost } from '../../main/host/index.ts';
-import { runCli } from '../cli/program.ts';
+import { inProcess } from '../cli/program.ts';
 import { machine, resultFor, root } from './lab.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -39,7 +39,7 @@ const wanted = { task: 'dot_product', dtype: 'fp32', provider: 'manual', arch: '
 it('a run without a complete step is not recorded: nothing is written, and it is said what to do', async () => {
   const run = unwrap(await createHost({ root }).services.optimize({ ...wanted, executor: 'bundle' }, ctx)).id;
   const out = join(home, 'empty.cudamaster');
-  const ran = await runCli(home, 'record', run, '--out', out, '--json');
+  const ran = await inProcess('record', run, '--out', out, '--json');
   expect(ran.code).toBe(2);
   expect(ran.last).toMatchObject({
     ok: false,
@@ -57,7 +57,7 @@ it('a run whose best is its origin gives the origin only when it is asked for', 
   // Waits for the Planner: the origin is measured, nothing else.
   const { id } = unwrap(await app.optimize({ ...wanted, executor: 'local' }, ctx));
   const out = join(home, 'best.zip');
-  const ran = await runCli(home, 'export', id, '--out', out);
+  const ran = await inProcess('export', id, '--out', out);
   expect(ran.code).toBe(4);
   expect(ran.err).toMatch(
     /Error \(candidate\.not-accepted\): Run .* has no accepted version: its best is the origin\./,

@@ -31,6 +31,8 @@ export class Prng {
   private b: number;
   private c: number;
   private d: number;
+  /** The polar method makes two normal numbers at a time: the second one, until it is asked for. */
+  private spare: number | null = null;
 
   constructor(seedHex: string) {
     const state = createHash('sha256').update(`prng:${seedHex}`).digest();
@@ -54,10 +56,10 @@ export class Prng {
     return result;
   }
 
-  /** Fills `out` as u32() would, one after the other; the state stays in registers meanwhile. */
-  fill(out: Uint32Array): void {
+  /** Fills `out`, from `from` up to `to`, as u32() would, one after the other; the state stays in registers meanwhile. */
+  fill(out: Uint32Array, from = 0, to = out.length): void {
     let { a, b, c, d } = this;
-    for (let i = 0; i < out.length; i++) {
+    for (let i = from; i < to; i++) {
       out[i] = Math.imul(rotl(Math.imul(b, 5), 7), 9);
       const t = b << 9;
       c ^= a;
@@ -71,6 +73,27 @@ export class Prng {
     this.b = b;
     this.c = c;
     this.d = d;
+  }
+
+  /** Standard normal numbers by the polar method, into `out` from `from` up to `to`; an odd one is kept for the next time. */
+  normals(out: Float64Array, from = 0, to = out.length): void {
+    for (let i = from; i < to; i++) {
+      if (this.spare !== null) {
+        out[i] = this.spare;
+        this.spare = null;
+        continue;
+      }
+      for (;;) {
+        const x = this.u32() / 2147483648 - 1;
+        const y = this.u32() / 2147483648 - 1;
+        const s = x * x + y * y;
+        if (!(s > 0 && s < 1)) continue;
+        const f = Math.sqrt((-2 * Math.log(s)) / s);
+        out[i] = x * f;
+        this.spare = y * f;
+        break;
+      }
+    }
   }
 
   /** Uniform in [0, 1) with 53 bits. */

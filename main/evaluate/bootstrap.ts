@@ -21,6 +21,8 @@ import { ascending, interquartileMean, studentUpper } from './stats.ts';
 export const priorDf = 1;
 /** Block resamples kept per process and size, at most; combined at random across processes and sizes. */
 const mostBanked = 512;
+/** Draws made together: so few that they stay in the processor's nearest cache beside the bank of one process. */
+const batch = 64;
 
 /** Statistic of a whole set of centres: fills `out` (logarithms of ratios or of times). */
 export type Statistic = (centres: Centres, out: Float64Array) => void;
@@ -29,8 +31,9 @@ export type Statistic = (centres: Centres, out: Float64Array) => void;
 export interface Centres {
   readonly relative: (problem: number, arm: number) => number;
   readonly absolute: (problem: number, arm: number) => number;
-  /** The same as a table, for statistics that are computed ten thousand times: arm `a` at problem `p`, relative, is `values[p * width + a]`. */
+  /** The same as a table, for statistics that are computed ten thousand times: arm `a` at problem `p`, relative, is `values[from + p * width + a]`. */
   readonly values: Float64Array;
+  readonly from: number;
   readonly width: number;
   /** Columns of a problem: relative ones of the arms, then at this offset the absolute ones. */
   readonly absoluteAt: number;
@@ -55,7 +58,7 @@ interface Prepared {
   readonly processes: number;
   /** cells × width; centres at first (A relative, then A absolute), then their share of a draw. */
   readonly centres: Float64Array;
-  /** cells × rows × width. */
+  /** cells × pairs of columns × rows × 2: a draw goes through a pair at a time, whose rows all fit the processor's nearest cache. */
   readonly bank: Float64Array;
   readonly rows: number;
 }
@@ -75,30 +78,15 @@ function columnsOf(cell: Cell, arms: number): Float64Array[] {
   return columns;
 }
 
-/**
- * Interquartile mean of resampled values: `interquartileMean` for the inner loop, with the same operations in the same order. `sorted` holds the
- * values ascending from `at` on and `order` their blocks; `counts`: how often each block was drawn, n times in all.
- */
-function resampledCentre(sorted: Float64Array, order: Uint16Array, at: number, counts: Uint16Array, n: number): number {
-  const lo = n / 4;
-  const hi = n - lo;
-  let k = at;
-  let seen = 0;
-  let next = counts[order[k] as number] as number;
-  while (next <= lo) {
-    seen = next;
-    k++;
-    next = seen + (counts[order[k] as number] as number);
+/** Which blocks a resample drew: `counts[b]` becomes how often block b was, n times in all. */
+function drawBlocks(prng: Prng, draws: Uint32Array, counts: Uint16Array): void {
+  const n = counts.length;
+  counts.fill(0);
+  prng.fill(draws);
+  for (let draw = 0; draw < n; draw++) {
+    const at = (((draws[draw] as number) * n) / 4294967296) | 0;
+    counts[at] = (counts[at] as number) + 1;
   }
-  let sum = (sorted[k] as number) * (Math.min(next, hi) - lo);
-  while (next < hi) {
-    seen = next;
-    k++;
-    const count = counts[order[k] as number] as number;
-    next = seen + count;
-    sum += (sorted[k] as number) * (next < hi ? count : hi - seen);
-  }
-  return sum / (hi - lo);
 }
 
 /** Fills in the centres and the bank of one cell: block resamples, whole rows, so that pairs stay together. */
@@ -106,56 +94,68 @@ function prepare(cell: Cell, arms: number, index: number, to: Prepared, prng: Pr
   const n = cell.blocks;
   const width = 2 * arms;
   const { centres, bank, rows } = to;
-  const sorted = new Float64Array(width * n);
   const order = new Uint16Array(width * n);
-  const from = index * width;
+  const sorted = new Float64Array(width * n);
+  const own = centres.subarray(index * width, (index + 1) * width);
   for (const [c, column] of columnsOf(cell, arms).entries()) {
     const its = ascending(column);
     order.set(its, c * n);
     for (let k = 0; k < n; k++) sorted[c * n + k] = column[its[k] as number] as number;
-    centres[from + c] = interquartileMean(column, its, null, n);
+    own[c] = interquartileMean(column, its, null, n);
   }
+  const middle = Float64Array.from({ length: n + 1 }, (_, seen) => Math.min(Math.max(seen, n / 4), n - n / 4));
   const counts = new Uint16Array(n);
   const draws = new Uint32Array(n);
+  const resampled = new Float64Array(width);
   const unbias = n > 1 ? Math.sqrt(n / (n - 1)) : 1;
-  for (let row = index * rows; row < (index + 1) * rows; row++) {
-    counts.fill(0);
-    prng.fill(draws);
-    for (let draw = 0; draw < n; draw++) {
-      const at = Math.floor(((draws[draw] as number) / 4294967296) * n);
-      counts[at] = (counts[at] as number) + 1;
-    }
+  for (let row = 0; row < rows; row++) {
+    drawBlocks(prng, draws, counts);
+    resampledCentres(sorted, order, counts, middle, resampled);
     for (let c = 0; c < width; c++) {
-      const value = resampledCentre(sorted, order, c * n, counts, n);
-      bank[row * width + c] = (value - (centres[from + c] as number)) * unbias;
+      const at = ((index * width + c) >> 1) * rows + row;
+      bank[2 * at + (c & 1)] = ((resampled[c] as number) - (own[c] as number)) * unbias;
     }
   }
 }
 
-/** Fills `out` with standard normal numbers by the polar method; an odd one is kept for the next time. */
-function normals(prng: Prng): (out: Float64Array) => void {
-  const spare = new Float64Array(1);
-  let kept = false;
-  return (out) => {
-    for (let i = 0; i < out.length; i++) {
-      if (kept) {
-        kept = false;
-        out[i] = spare[0] as number;
-        continue;
-      }
-      for (;;) {
-        const x = prng.u32() / 2147483648 - 1;
-        const y = prng.u32() / 2147483648 - 1;
-        const s = x * x + y * y;
-        if (!(s > 0 && s < 1)) continue;
-        const f = Math.sqrt((-2 * Math.log(s)) / s);
-        spare[0] = y * f;
-        kept = true;
-        out[i] = x * f;
-        break;
-      }
+/**
+ * Interquartile means of resampled columns into `out`: `interquartileMean` with the same operations in the same order, but without a branch that
+ * depends on the data, and two columns at a time. `sorted` holds the n values of each column ascending, `order` their blocks; `counts`: how
+ * often each block was drawn. The weight of a value is what its draws add to the middle half, `middle[after] - middle[before]`, where
+ * `middle[seen]` is the number of draws so far held between a quarter and three quarters of all: outside of them it adds zero.
+ */
+function resampledCentres(
+  sorted: Float64Array,
+  order: Uint16Array,
+  counts: Uint16Array,
+  middle: Float64Array,
+  out: Float64Array,
+): void {
+  const n = counts.length;
+  const first = middle[0] as number;
+  const half = (middle[n] as number) - first;
+  for (let c = 0; c < out.length; c += 2) {
+    const a = c * n;
+    const b = a + n;
+    let seenA = 0;
+    let seenB = 0;
+    let beforeA = first;
+    let beforeB = first;
+    let sumA = 0;
+    let sumB = 0;
+    for (let k = 0; k < n; k++) {
+      seenA += counts[order[a + k] as number] as number;
+      seenB += counts[order[b + k] as number] as number;
+      const afterA = middle[seenA] as number;
+      const afterB = middle[seenB] as number;
+      sumA += (sorted[a + k] as number) * (afterA - beforeA);
+      sumB += (sorted[b + k] as number) * (afterB - beforeB);
+      beforeA = afterA;
+      beforeB = afterB;
     }
-  };
+    out[c] = sumA / half;
+    out[c + 1] = sumB / half;
+  }
 }
 
 /**
@@ -175,29 +175,36 @@ export function bootstrap(
   const width = 2 * arms;
   const prepared = prepareAll(table, Math.min(mostBanked, resamples), prng);
   const centre = weigh(prepared, width);
-  const drawn = centre.slice();
-  const view: Centres = {
-    relative: (problem, arm) => drawn[problem * width + arm] as number,
-    absolute: (problem, arm) => drawn[problem * width + arms + arm] as number,
+  const stride = centre.length;
+  const drawn = new Float64Array(batch * stride);
+  drawn.set(centre);
+  const view: { -readonly [K in keyof Centres]: Centres[K] } = {
+    relative: (problem, arm) => drawn[view.from + problem * width + arm] as number,
+    absolute: (problem, arm) => drawn[view.from + problem * width + arms + arm] as number,
     values: drawn,
+    from: 0,
     width,
     absoluteAt: arms,
   };
   const point = new Float64Array(length);
   statistic(view, point);
-  const normal = normals(prng);
-  const multipliers = new Float64Array(prepared.processes);
-  const draws = new Uint32Array(prepared.slot.length);
+  const draws: Draws = {
+    multipliers: new Float64Array(batch * prepared.processes),
+    rows: new Uint32Array(batch * prepared.slot.length),
+  };
   const value = new Float64Array(length);
   const squares = new Float64Array(length);
-  for (let r = 0; r < resamples; r++) {
-    normal(multipliers);
-    prng.fill(draws);
-    draw(prepared, multipliers, draws, centre, drawn, width);
-    statistic(view, value);
-    for (let s = 0; s < length; s++) {
-      const off = (value[s] as number) - (point[s] as number);
-      squares[s] = (squares[s] as number) + off * off;
+  for (let done = 0; done < resamples; done += batch) {
+    const count = Math.min(batch, resamples - done);
+    numbers(prepared, draws, count, prng);
+    draw(prepared, draws, count, centre, drawn, width);
+    for (let r = 0; r < count; r++) {
+      view.from = r * stride;
+      statistic(view, value);
+      for (let s = 0; s < length; s++) {
+        const off = (value[s] as number) - (point[s] as number);
+        squares[s] = (squares[s] as number) + off * off;
+      }
     }
   }
   const processes = Math.min(...table.problems.map((cells) => cells.length));
@@ -247,30 +254,105 @@ function weigh({ first, centres, bank, rows }: Prepared, width: number): Float64
   return centre;
 }
 
-/** One draw of all centres: the mean, and of every process its deviation times its multiplier and a row of its bank. */
+/** Random numbers of a batch: per draw one normal multiplier per process and one number per cell, which picks the row of its bank. */
+interface Draws {
+  readonly multipliers: Float64Array;
+  readonly rows: Uint32Array;
+}
+
+/** Fills in the numbers of `count` draws, in the order of the generator: a draw's multipliers, then its rows. */
+function numbers({ slot, processes, rows }: Prepared, draws: Draws, count: number, prng: Prng): void {
+  const cells = slot.length;
+  for (let r = 0; r < count; r++) {
+    prng.normals(draws.multipliers, r * processes, (r + 1) * processes);
+    prng.fill(draws.rows, r * cells, (r + 1) * cells);
+  }
+  // A power of two, as nearly always: the remainder without a division, which would take longer than all the rest.
+  const powerOfTwo = (rows & (rows - 1)) === 0;
+  for (let k = 0; k < count * cells; k++) {
+    const number = draws.rows[k] as number;
+    draws.rows[k] = powerOfTwo ? number & (rows - 1) : number % rows;
+  }
+}
+
+/** `count` draws of all centres: the mean, and of every process its deviation times its multiplier and a row of its bank. */
 function draw(
-  { first, slot, centres, bank, rows }: Prepared,
-  multipliers: Float64Array,
-  draws: Uint32Array,
+  prepared: Prepared,
+  draws: Draws,
+  count: number,
   centre: Float64Array,
   drawn: Float64Array,
   width: number,
 ): void {
-  // A power of two, as nearly always: the remainder without a division, which would take longer than all the rest here.
-  const mask = (rows & (rows - 1)) === 0 ? rows - 1 : 0;
-  drawn.set(centre);
-  const problems = first.length - 1;
-  for (let i = 0; i < problems; i++) {
-    const at = i * width;
-    const to = first[i + 1] as number;
-    for (let cell = first[i] as number; cell < to; cell++) {
-      const g = multipliers[slot[cell] as number] as number;
-      const from = cell * width;
-      const drawnRow = mask === 0 ? ((draws[cell] as number) >>> 0) % rows : (draws[cell] as number) & mask;
-      const row = (cell * rows + drawnRow) * width;
-      for (let c = 0; c < width; c++)
-        drawn[at + c] = (drawn[at + c] as number) + g * (centres[from + c] as number) + (bank[row + c] as number);
+  const { first } = prepared;
+  for (let r = 0; r < count; r++) drawn.set(centre, r * centre.length);
+  for (let i = 0; i < first.length - 1; i++)
+    for (let c = 0; c < width; c += 2) {
+      const to = first[i + 1] as number;
+      let cell = first[i] as number;
+      const at = { from: i * width + c, stride: centre.length, column: c, width };
+      for (; cell + 3 <= to; cell += 3) addThree(prepared, draws, count, cell, drawn, at);
+      for (; cell < to; cell++) addOne(prepared, draws, count, cell, drawn, at);
     }
+}
+
+/** Where a pair of columns of a problem stands: in a batch from `from` on, a draw every `stride`; in a cell at `column` of `width`. */
+interface Place {
+  readonly from: number;
+  readonly stride: number;
+  readonly column: number;
+  readonly width: number;
+}
+
+/** Adds the shares of one process to a pair of columns. */
+function addOne(prepared: Prepared, draws: Draws, count: number, cell: number, drawn: Float64Array, at: Place): void {
+  const { slot, processes, centres, bank, rows } = prepared;
+  const { multipliers, rows: picked } = draws;
+  const { stride, column, width } = at;
+  const c = cell * width + column;
+  const [a, b] = [centres[c] as number, centres[c + 1] as number];
+  const of = slot[cell] as number;
+  for (let r = 0, to = at.from; r < count; r++, to += stride) {
+    const g = multipliers[r * processes + of] as number;
+    const row = c * rows + 2 * (picked[r * slot.length + cell] as number);
+    drawn[to] = (drawn[to] as number) + g * a + (bank[row] as number);
+    drawn[to + 1] = (drawn[to + 1] as number) + g * b + (bank[row + 1] as number);
+  }
+}
+
+/** The same for three processes, one after the other: three is the usual number, and the sums stay in registers meanwhile. */
+function addThree(prepared: Prepared, draws: Draws, count: number, cell: number, drawn: Float64Array, at: Place): void {
+  const { slot, processes, centres, bank, rows } = prepared;
+  const { multipliers, rows: picked } = draws;
+  const { stride, column, width } = at;
+  const cells = slot.length;
+  const [c0, c1, c2] = [cell * width + column, (cell + 1) * width + column, (cell + 2) * width + column];
+  const [a0, a1, a2] = [centres[c0] as number, centres[c1] as number, centres[c2] as number];
+  const [b0, b1, b2] = [centres[c0 + 1] as number, centres[c1 + 1] as number, centres[c2 + 1] as number];
+  const [of0, of1, of2] = [slot[cell] as number, slot[cell + 1] as number, slot[cell + 2] as number];
+  for (let r = 0, to = at.from; r < count; r++, to += stride) {
+    const g0 = multipliers[r * processes + of0] as number;
+    const g1 = multipliers[r * processes + of1] as number;
+    const g2 = multipliers[r * processes + of2] as number;
+    const row0 = c0 * rows + 2 * (picked[r * cells + cell] as number);
+    const row1 = c1 * rows + 2 * (picked[r * cells + cell + 1] as number);
+    const row2 = c2 * rows + 2 * (picked[r * cells + cell + 2] as number);
+    drawn[to] =
+      (drawn[to] as number) +
+      g0 * a0 +
+      (bank[row0] as number) +
+      g1 * a1 +
+      (bank[row1] as number) +
+      g2 * a2 +
+      (bank[row2] as number);
+    drawn[to + 1] =
+      (drawn[to + 1] as number) +
+      g0 * b0 +
+      (bank[row0 + 1] as number) +
+      g1 * b1 +
+      (bank[row1 + 1] as number) +
+      g2 * b2 +
+      (bank[row2 + 1] as number);
   }
 }
 

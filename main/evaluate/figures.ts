@@ -65,7 +65,7 @@ interface Roles {
  * origin's centre over the arm's, from block-wise relative centres; 0 for origin itself.
  */
 function statistics(weights: readonly number[], roles: Roles, at: Positions, c: Centres, out: Float64Array): void {
-  const { values, width, absoluteAt } = c;
+  const { values, from, width, absoluteAt } = c;
   const b = roles.b ?? roles.o;
   const k = roles.c ?? roles.o;
   let candidate = 0;
@@ -75,7 +75,7 @@ function statistics(weights: readonly number[], roles: Roles, at: Positions, c: 
   const n = weights.length;
   for (let i = 0; i < n; i++) {
     const w = weights[i] as number;
-    const row = i * width;
+    const row = from + i * width;
     const origin = values[row + roles.o] as number;
     const sC = origin - (values[row + k] as number);
     const sB = origin - (values[row + b] as number);

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Connection } from '../../main/store/db/connection.ts';
@@ -94,6 +103,28 @@ describe('opening', () => {
     const before = readFileSync(file);
     expect(await codeOf(openDatabase(file))).toBe('format.newer');
     expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it('takes no file for a backup that another process is writing, and sweeps what a killed one left', async () => {
+    const folder = tempFolder();
+    const first = await Store.open(folder);
+    await (await first.begin(newRun())).release();
+    await first.close();
+    const longAgo = new Date(Date.now() - 48 * 3600 * 1000);
+    const parts = ['history.db.backup-29990101-000000.7.tmp', 'history.db.backup-29990101-000000.7.tmp-journal'];
+    for (const [i, name] of [...parts, 'history.db.backup-29990101-000000.8.tmp-journal'].entries()) {
+      writeFileSync(join(folder, name), 'being written');
+      if (i < parts.length) utimesSync(join(folder, name), longAgo, longAgo);
+    }
+    // The unfinished ones are the newest by name: none may stand for today's backup, or be restored.
+    await (await Store.open(folder)).close();
+    const left = readdirSync(folder).filter((n) => n.includes('.backup-'));
+    expect(left.filter((n) => /backup-\d{8}-\d{6}$/.test(n))).toHaveLength(1);
+    expect(left.filter((n) => n.includes('.tmp'))).toEqual(['history.db.backup-29990101-000000.8.tmp-journal']);
+    writeFileSync(join(folder, 'history.db'), Buffer.alloc(8192, 'not a database '));
+    const restored = await Store.open(folder);
+    expect((await restored.runs()).length).toBe(1);
+    await restored.close();
   });
 
   it('sets a damaged history aside, restores the newest sound backup and says so', async () => {

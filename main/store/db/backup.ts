@@ -7,15 +7,36 @@ const dayMs = 24 * 3600 * 1000;
 
 const stamp = (at: Date): string => at.toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
 
-/** Backups of a history file, newest first: absolute paths. */
-export async function backupsOf(file: string): Promise<string[]> {
+/** Files beside a history that belong to its backups, by what follows `.backup-` in their names. */
+async function besides(file: string, what: RegExp): Promise<string[]> {
   const start = `${basename(file)}.backup-`;
   const names = await readdir(dirname(file)).catch(() => [] as string[]);
   return names
-    .filter((n) => n.startsWith(start) && !n.endsWith('.tmp'))
-    .sort()
-    .reverse()
+    .filter((n) => n.startsWith(start) && what.test(n.slice(start.length)))
     .map((n) => join(dirname(file), n));
+}
+
+/** Backups of a history file, newest first: absolute paths. One that is being written, and SQLite's side files of it, are none. */
+export async function backupsOf(file: string): Promise<string[]> {
+  return (await besides(file, /^\d{8}-\d{6}$/)).sort().reverse();
+}
+
+/** When a file was last written, ms; null when another process has just removed or renamed it. */
+const writtenAt = (file: string): Promise<number | null> =>
+  stat(file).then(
+    (found) => found.mtimeMs,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null;
+      throw error;
+    },
+  );
+
+/** What a process left that was killed while it wrote a backup. */
+async function sweepPartial(file: string, now: Date): Promise<void> {
+  for (const partial of await besides(file, /\.tmp(-journal)?$/)) {
+    const at = await writtenAt(partial);
+    if (at !== null && now.getTime() - at > dayMs) await rm(partial, { force: true });
+  }
 }
 
 /** One line of `PRAGMA quick_check` means "ok"; anything else, or an error, says that the file is damaged. */
@@ -42,6 +63,7 @@ export async function writeBackup(c: Connection, now = new Date()): Promise<stri
     await rm(partial, { force: true });
   }
   for (const old of (await backupsOf(c.file)).slice(kept)) await rm(old, { force: true });
+  await sweepPartial(c.file, now);
   return target;
 }
 
@@ -50,15 +72,22 @@ export async function backupIfDue(c: Connection, now = new Date()): Promise<void
   const any = await c.get('SELECT 1 FROM runs LIMIT 1');
   if (!any) return;
   const newest = (await backupsOf(c.file))[0];
-  const age = newest ? now.getTime() - (await stat(newest)).mtimeMs : Number.POSITIVE_INFINITY;
-  if (age >= dayMs) await writeBackup(c, now);
+  const at = newest === undefined ? null : await writtenAt(newest);
+  // Gone between listing and asking: another process has just written a newer one and swept.
+  if (newest !== undefined && at === null) return;
+  if (at === null || now.getTime() - at >= dayMs) await writeBackup(c, now);
 }
 
 /** Puts the newest sound backup in the place of a missing history; gives back which, or null when there is none. */
 export async function restoreNewest(file: string, busyMs: number): Promise<string | null> {
   for (const backup of await backupsOf(file)) {
     const copy = `${file}.restore-${process.pid}.tmp`;
-    await copyFile(backup, copy);
+    try {
+      await copyFile(backup, copy);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue; // swept by another process just now
+      throw error;
+    }
     const c = await Connection.open(copy, { busyMs, existing: true });
     const sound = await isSound(c).finally(() => c.close());
     if (sound) {

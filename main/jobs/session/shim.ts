@@ -54,10 +54,11 @@ void cm_shim_call(void* wrapper, [[maybe_unused]] const CallArg* a) {
 `;
 }
 
-/** Linker version script that exports one C symbol and hides everything else (inline statics, kernels, helpers). */
-export function versionScript(symbol: string): string {
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(symbol)) throw new Error(`not a C symbol: ${JSON.stringify(symbol)}`);
-  return `{\n  global: ${symbol};\n  local: *;\n};\n`;
+/** Linker version script that exports these C symbols and hides everything else (inline statics, kernels, helpers). */
+export function versionScript(...symbols: readonly string[]): string {
+  for (const symbol of symbols)
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(symbol)) throw new Error(`not a C symbol: ${JSON.stringify(symbol)}`);
+  return `{\n  global: ${symbols.join('; ')};\n  local: *;\n};\n`;
 }
 
 /** `gpu`: nvcc for `{arch}`. `host`: a C++ compiler, host memory as device; for tests without a GPU. */

@@ -144,13 +144,20 @@ async function sortOnce(page: Page): Promise<number> {
   );
 }
 
-const CELLS = '#code-instructions [role="row"][data-row] .code-cell';
+const LINE = '#code-instructions [role="row"][data-row]';
 
 /** The heatmap of a large page: opened beside the overview, from another screen, and scrolled. */
 async function heatmap(page: Page, run: string): Promise<Line[]> {
   const overview = `#/profile/${run}:origin?with=none`;
   const code = `${overview}&tab=code`;
-  const enough = `() => document.querySelectorAll(${JSON.stringify(CELLS)}).length >= 20 * 20`;
+  // Twenty rows, each with as many stalls as the pane has room for (every cell of this page has a figure).
+  const enough = `() => {
+    const rows = [...document.querySelectorAll('${LINE}')];
+    return rows.length >= 20 && rows.every((row) => {
+      const cells = [...row.querySelectorAll('.code-cell')];
+      return cells.length >= 7 && cells.every((cell) => cell.textContent !== '');
+    });
+  }`;
   await untilShown(page, go(overview), there('.profile-screen [role="tab"]'));
   await untilShown(page, go(code), enough);
   const opened: Timed = { wall: [], processor: [] };
@@ -174,7 +181,7 @@ async function heatmap(page: Page, run: string): Promise<Line[]> {
       [...document.querySelectorAll('.code-choices button')].find((b) => b.textContent === 'All').click();
       document.querySelector('.code-chooser').open = false;
     }`,
-    `() => document.querySelectorAll('#code-instructions .code-header-row > [role="columnheader"]').length === 20`,
+    `() => document.querySelectorAll('#code-instructions .code-header-row > .code-cell').length === 20`,
   );
   const rows = Number(await page.getAttribute('#code-instructions', 'aria-rowcount')) - 1;
   if (rows !== INSTRUCTIONS) throw new Error(`the view has ${rows} instructions, ${INSTRUCTIONS} were written`);
@@ -182,8 +189,19 @@ async function heatmap(page: Page, run: string): Promise<Line[]> {
   return [
     ...both(`${name}: shown, from the click on the tab`, 500, opened),
     ...both(`${name}: shown from another screen, loading included`, 500, loaded),
-    ...(await scrolled(page, name, '#code-instructions')),
+    ...(await scrolled(page, `${name}, beside the source`, '#code-instructions')),
+    ...(await alone(page, name)),
   ];
+}
+
+/** SASS alone: all twenty stalls are in sight. */
+async function alone(page: Page, name: string): Promise<Line[]> {
+  await page.getByRole('radio', { name: 'SASS' }).check({ force: true });
+  await page.waitForFunction(
+    (line) => document.querySelector(`${line}:last-child`)?.querySelectorAll('.code-cell').length === 20,
+    LINE,
+  );
+  return scrolled(page, `${name}, all 20 in sight`, '#code-instructions');
 }
 
 const RATE = 200;

@@ -3,6 +3,15 @@ import { type LogDomain, placeOf } from './whisker-scale.ts';
 import './whisker.css';
 
 const pad = 4;
+const dot = 2.4;
+
+/** Line, both caps and the dot in one path: thousands of rows are scrolled past, and every element costs. */
+function shape(lo: number, value: number, hi: number, y: number): string {
+  const end = Math.max(hi, lo + 0.5);
+  const cap = (at: number): string => `M${at} ${y - 2.5}v5`;
+  const circle = `M${value - dot} ${y}a${dot} ${dot} 0 1 0 ${2 * dot} 0a${dot} ${dot} 0 1 0 ${-2 * dot} 0Z`;
+  return `M${lo} ${y}H${end}${cap(lo)}${cap(hi)}${circle}`;
+}
 
 /**
  * Centre and interval on a logarithmic axis. Decoration: the figures stand beside it as text. `mark`: a value drawn as a line (1×).
@@ -28,15 +37,8 @@ export function Whisker({
       {estimates.map((e, i) => {
         if (e === null) return null;
         const y = (height * (i + 1)) / (rows + 1);
-        return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the place is the identity
-          <g key={i} className={`interval-${i}`}>
-            <line x1={x(e.lo)} x2={Math.max(x(e.hi), x(e.lo) + 0.5)} y1={y} y2={y} />
-            <line x1={x(e.lo)} x2={x(e.lo)} y1={y - 2.5} y2={y + 2.5} />
-            <line x1={x(e.hi)} x2={x(e.hi)} y1={y - 2.5} y2={y + 2.5} />
-            <circle cx={x(e.value)} cy={y} r={2.4} />
-          </g>
-        );
+        // biome-ignore lint/suspicious/noArrayIndexKey: the place is the identity
+        return <path key={i} className={`interval-${i}`} d={shape(x(e.lo), x(e.value), x(e.hi), y)} />;
       })}
     </svg>
   );

@@ -1,16 +1,17 @@
-import { useVirtualizer } from '@tanstack/react-virtual';
 import {
   type KeyboardEvent,
   type MouseEvent,
-  memo,
+  type UIEvent,
+  useCallback,
   useEffect,
   useLayoutEffect,
   useMemo,
   useRef,
   useState,
+  type WheelEvent,
 } from 'react';
-import { percent } from '../ui/format.ts';
-import { CodeLine, type LineLook, ROW, type Shown } from './code-line.tsx';
+import { CELL, CodeHeader, HEADER, LABEL, SHARE } from './code-header.tsx';
+import { LEADING, type LineLook, ROW, type Shown } from './code-row.ts';
 import { Minimap } from './minimap.tsx';
 import {
   type CodeModel,
@@ -22,6 +23,7 @@ import {
   type SortBy,
   type StallColumn,
 } from './model.ts';
+import { type PoolContent, type PoolMarks, RowPool } from './row-pool.ts';
 
 interface Props {
   readonly id: string;
@@ -44,40 +46,39 @@ interface Props {
   readonly onCross: () => void;
 }
 
-const LABEL = 46;
-const SHARE = 50;
-const CELL = 46;
-const HEADER = 132;
-/** Rows drawn beyond either end of what is seen. */
-const OVERSCAN = 6;
+/** Text is cut before columns are pushed out of sight, but not below the first width; beyond the second it gains nothing. */
+const TEXT = { least: 220, most: 900 };
+const COLUMN_BAR = 20;
 
 /** One column of the code view: a grid of rows with samples, drawn only where it is seen. */
 export function CodePane(props: Props) {
   const { id, side, title, model, columns, shown, sort, selected, linked, found, reveal } = props;
   const rows = model[side];
   const scroller = useRef<HTMLDivElement>(null);
-  const [box, setBox] = useState({ width: 0, height: 0 });
-  useLayoutEffect(() => {
-    const element = scroller.current;
-    if (!element) return;
-    const measure = () => setBox({ width: element.clientWidth, height: element.clientHeight });
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-
+  const body = useRef<HTMLDivElement>(null);
+  const box = useBox(scroller);
   const order = useMemo(() => orderOf(rows, sort), [rows, sort]);
   const placeOf = useMemo(() => new Map(order.map((index, place) => [index, place])), [order]);
   const hot = useMemo(() => hottest(rows, sort), [rows, sort]);
-  const look = useLook(model, side, columns, shown, sort === 'order');
   const marked = useMemo(() => (selected === null ? linked : new Set([selected])), [selected, linked]);
 
-  const virtual = useVirtualizer({
-    count: order.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW,
-    overscan: OVERSCAN,
+  const forText = Math.max(TEXT.least, Math.min(TEXT.most, box.width - LABEL - SHARE - columns.length * CELL));
+  const inSight = Math.max(1, Math.min(columns.length, Math.floor((box.width - LABEL - SHARE - forText) / CELL)));
+  const narrow = inSight < columns.length;
+  const textWidth = narrow ? box.width - LABEL - SHARE - inSight * CELL : forText;
+  const width = LABEL + SHARE + textWidth + inSight * CELL;
+  const [asked, setFirst] = useState(0);
+  const first = Math.max(0, Math.min(asked, columns.length - inSight));
+  const reach = useCallback(
+    (column: number) => setFirst((now) => Math.min(column, Math.max(now, column - inSight + 1))),
+    [inSight],
+  );
+  const look = useLook({ model, side, columns, shown, gaps: sort === 'order', first, inSight });
+
+  useRows(scroller, body, id, {
+    content: useMemo(() => ({ rows, order, look }), [rows, order, look]),
+    marks: useMemo(() => ({ selected, linked, found }), [selected, linked, found]),
+    room: Math.max(0, box.height - HEADER),
   });
 
   useEffect(() => {
@@ -88,9 +89,6 @@ export function CodePane(props: Props) {
     const y = place * ROW;
     if (y < element.scrollTop || y > element.scrollTop + room - ROW) element.scrollTop = Math.max(0, y - room / 3);
   }, [reveal, placeOf]);
-
-  const textWidth = Math.max(220, Math.min(900, box.width - LABEL - SHARE - columns.length * CELL));
-  const width = LABEL + SHARE + textWidth + columns.length * CELL;
 
   const move = (step: number): void => {
     const at = selected === null ? (step > 0 ? -1 : order.length) : (placeOf.get(selected) ?? -1);
@@ -115,6 +113,8 @@ export function CodePane(props: Props) {
     const { key } = event;
     const step = steps[key];
     if (step !== undefined) move(step);
+    else if (key === 'ArrowRight' || key === 'ArrowLeft')
+      setFirst(Math.max(0, first + (key === 'ArrowRight' ? 1 : -1)));
     else if (key === 'n' || key === 'p') toHot(key === 'n' ? 1 : -1);
     else if (key === 's') props.onSort(sort === 'order' ? 'samples' : 'order');
     else if (key === '/') props.onSearch();
@@ -129,51 +129,51 @@ export function CodePane(props: Props) {
     if (index !== undefined) props.onSelect(index);
   };
 
-  const stateOf = (index: number): 'selected' | 'linked' | 'found' | 'plain' =>
-    index === selected ? 'selected' : linked.has(index) ? 'linked' : found.has(index) ? 'found' : 'plain';
-  const rowId = (index: number): string => `${id}-${index}`;
-  const items = virtual.getVirtualItems();
-  // Rows that scroll out lend their elements to those that come in: changing text is much cheaper than new elements.
-  const slots = Math.max(items.length, Math.ceil(box.height / ROW) + 2 * OVERSCAN + 3);
-  const inView = selected !== null && items.some(({ index }) => order[index] === selected);
+  const sideways = useRef(0);
+  const onWheel = ({ deltaX, deltaY, shiftKey }: WheelEvent): void => {
+    const delta = deltaX !== 0 ? deltaX : shiftKey ? deltaY : 0;
+    if (delta === 0 || !narrow) return;
+    sideways.current += delta;
+    const by = Math.trunc(sideways.current / CELL);
+    sideways.current -= by * CELL;
+    if (by !== 0) setFirst(Math.max(0, Math.min(first + by, columns.length - inSight)));
+  };
+
   return (
     <div className="code-pane" style={{ '--code-text': `${textWidth}px` } as React.CSSProperties}>
-      <div
-        ref={scroller}
-        id={id}
-        className={`code-scroller${width > box.width ? ' code-wide' : ''}`}
-        role="grid"
-        aria-label={title}
-        aria-rowcount={order.length + 1}
-        aria-colcount={columns.length + 3}
-        aria-activedescendant={inView && selected !== null ? rowId(selected) : undefined}
-        tabIndex={0}
-        onKeyDown={onKeyDown}
-        onClick={onClick}
-      >
-        <Header {...props} width={width} total={model.total} />
-        <div role="rowgroup" className="code-body" style={{ height: virtual.getTotalSize(), width }}>
-          {items.map(({ index: place, start }) => {
-            const index = order[place] as number;
-            const row = rows[index];
-            return row === undefined ? null : (
-              <CodeLine
-                key={place % slots}
-                id={rowId(index)}
-                row={row}
-                position={place + 2}
-                top={start}
-                look={look}
-                state={stateOf(index)}
-              />
-            );
-          })}
+      <div className="code-table">
+        <div
+          ref={scroller}
+          id={id}
+          className="code-scroller"
+          role="grid"
+          aria-label={title}
+          aria-rowcount={order.length + 1}
+          aria-colcount={columns.length + LEADING}
+          tabIndex={0}
+          onKeyDown={onKeyDown}
+          onClick={onClick}
+          onWheel={onWheel}
+        >
+          <CodeHeader {...props} first={first} width={width} total={model.total} onReach={reach} />
+          <div ref={body} role="rowgroup" className="code-body" style={{ height: order.length * ROW, width }} />
         </div>
+        {narrow && (
+          <ColumnBar
+            grid={id}
+            first={first}
+            inSight={inSight}
+            all={columns.length}
+            width={inSight * CELL}
+            onFirst={setFirst}
+          />
+        )}
       </div>
       <Minimap
         rows={rows}
         order={order}
         height={Math.max(0, box.height - HEADER - 2)}
+        below={narrow ? COLUMN_BAR : 0}
         content={HEADER + order.length * ROW}
         marked={marked}
         scroller={scroller}
@@ -182,84 +182,114 @@ export function CodePane(props: Props) {
   );
 }
 
-function useLook(model: CodeModel, side: Side, columns: readonly StallColumn[], shown: Shown, gaps: boolean): LineLook {
-  return useMemo(() => {
-    const rows = model[side];
-    const ids = columns.map((column) => column.id);
-    let most = 0;
-    let mostStall = 0;
-    for (const row of rows) {
-      most = Math.max(most, row.samples ?? 0);
-      for (const column of ids) mostStall = Math.max(mostStall, cellValue(row, column) ?? 0);
-    }
-    return { side, columns: ids, shown, gaps, total: model.total ?? 0, most, mostStall };
-  }, [model, side, columns, shown, gaps]);
+/** Inner size of an element, px. */
+function useBox(ref: React.RefObject<HTMLElement | null>): { readonly width: number; readonly height: number } {
+  const [box, setBox] = useState({ width: 0, height: 0 });
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (!element) return;
+    const measure = () => setBox({ width: element.clientWidth, height: element.clientHeight });
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [ref]);
+  return box;
 }
 
-const Header = memo(function Header({
-  side,
-  columns,
-  sort,
-  onSort,
-  shown,
-  width,
-  total,
-}: Props & { readonly width: number; readonly total: number | null }) {
-  const unit = shown === 'percent' ? '%' : 'samples';
-  const sorted = (by: SortBy) => (sort === by ? (by === 'order' ? 'ascending' : 'descending') : 'none');
+/** The rows are no components: scrolling must cost React nothing. */
+function useRows(
+  grid: React.RefObject<HTMLElement | null>,
+  body: React.RefObject<HTMLElement | null>,
+  id: string,
+  { content, marks, room }: { readonly content: PoolContent; readonly marks: PoolMarks; readonly room: number },
+): void {
+  const pool = useRef<RowPool | null>(null);
+  useLayoutEffect(() => {
+    const [scroller, rows] = [grid.current, body.current];
+    if (!scroller || !rows) return;
+    const made = new RowPool(scroller, rows, id);
+    const onScroll = () => made.scrolled();
+    pool.current = made;
+    scroller.addEventListener('scroll', onScroll, { passive: true });
+    return () => {
+      scroller.removeEventListener('scroll', onScroll);
+      made.close();
+      pool.current = null;
+    };
+  }, [grid, body, id]);
+  useLayoutEffect(() => pool.current?.set(content, marks, room), [content, marks, room]);
+}
+
+interface LookOf {
+  readonly model: CodeModel;
+  readonly side: Side;
+  readonly columns: readonly StallColumn[];
+  readonly shown: Shown;
+  readonly gaps: boolean;
+  readonly first: number;
+  readonly inSight: number;
+}
+
+function useLook({ model, side, columns, shown, gaps, first, inSight }: LookOf): LineLook {
+  const full = useMemo(() => {
+    let most = 0;
+    let mostStall = 0;
+    for (const row of model[side]) {
+      most = Math.max(most, row.samples ?? 0);
+      for (const { id } of columns) mostStall = Math.max(mostStall, cellValue(row, id) ?? 0);
+    }
+    return { most, mostStall };
+  }, [model, side, columns]);
+  return useMemo(() => {
+    const ids = columns.slice(first, first + inSight).map((column) => column.id);
+    return { side, columns: ids, before: first, shown, gaps, total: model.total ?? 0, ...full };
+  }, [model, side, columns, shown, gaps, first, inSight, full]);
+}
+
+/** Scrolls the columns that the pane has no room for, column by column; the grid's keys ← and → do the same. */
+function ColumnBar(props: {
+  readonly grid: string;
+  readonly first: number;
+  readonly inSight: number;
+  readonly all: number;
+  readonly width: number;
+  readonly onFirst: (first: number) => void;
+}) {
+  const { first, inSight, all, width } = props;
+  const bar = useRef<HTMLDivElement>(null);
+  const last = all - inSight;
+  useEffect(() => {
+    const element = bar.current;
+    if (element === null) return;
+    const room = element.scrollWidth - element.clientWidth;
+    if (Math.round((element.scrollLeft / room) * last) !== first) element.scrollLeft = (first / last) * room;
+  }, [first, last]);
+  const onScroll = ({ currentTarget: element }: UIEvent<HTMLDivElement>): void => {
+    const room = element.scrollWidth - element.clientWidth;
+    if (room > 0) props.onFirst(Math.round((element.scrollLeft / room) * last));
+  };
   return (
-    <div role="rowgroup" className="code-header" style={{ width, height: HEADER }}>
-      <div role="row" className="code-header-row" aria-rowindex={1}>
-        <div className="code-lead" role="none">
-          <HeaderCell
-            className="code-label"
-            sorted={sorted('order')}
-            onSort={() => onSort('order')}
-            title="Program order"
-          >
-            {side === 'lines' ? 'Line' : 'Offset'}
-          </HeaderCell>
-          <HeaderCell
-            className="code-share"
-            sorted={sorted('samples')}
-            onSort={() => onSort('samples')}
-            title="Warp samples; sorts hottest first"
-          >
-            Samples {unit === '%' ? '%' : ''}
-          </HeaderCell>
-          <span role="columnheader" className="code-text">
-            {side === 'lines' ? 'Source' : 'Machine code (SASS)'}
-          </span>
-        </div>
-        {columns.map(({ id, label, meaning, samples }) => (
-          <HeaderCell
-            key={id}
-            className="code-cell"
-            sorted={sorted(id)}
-            onSort={() => onSort(id)}
-            title={meaning === '' ? `${label}: sorts by it` : `${label}. ${meaning}`}
-          >
-            <span className="code-vertical">{label}</span>
-            <span className="code-sum">{total ? percent(samples / total, 0) : samples}</span>
-          </HeaderCell>
-        ))}
+    <div className="code-columns" style={{ height: COLUMN_BAR }}>
+      <span className="muted tabular">
+        Stalls {first + 1}–{first + inSight} of {all}
+      </span>
+      <div
+        ref={bar}
+        className="code-columns-bar"
+        role="scrollbar"
+        aria-label="Stall columns in sight"
+        aria-controls={props.grid}
+        aria-orientation="horizontal"
+        aria-valuemin={1}
+        aria-valuemax={last + 1}
+        aria-valuenow={first + 1}
+        tabIndex={0}
+        style={{ width }}
+        onScroll={onScroll}
+      >
+        <div style={{ width: (width * all) / inSight }} />
       </div>
     </div>
-  );
-});
-
-function HeaderCell(props: {
-  readonly className: string;
-  readonly sorted: 'none' | 'ascending' | 'descending';
-  readonly onSort: () => void;
-  readonly title: string;
-  readonly children: React.ReactNode;
-}) {
-  return (
-    <span role="columnheader" className={props.className} aria-sort={props.sorted}>
-      <button type="button" className="code-sort" title={props.title} onClick={props.onSort}>
-        {props.children}
-      </button>
-    </span>
   );
 }

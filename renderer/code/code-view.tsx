@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Button, Checkbox, IconButton, Segmented } from '../ui/controls.tsx';
-import type { Shown } from './code-line.tsx';
 import { CodePane } from './code-pane.tsx';
+import type { Shown } from './code-row.ts';
 import {
   anchorOf,
   type CodeModel,

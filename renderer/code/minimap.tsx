@@ -8,6 +8,8 @@ interface Props {
   readonly rows: readonly CodeRow[];
   readonly order: readonly number[];
   readonly height: number;
+  /** Height of what stands under the rows, px. */
+  readonly below: number;
   /** Height of what is scrolled, px. */
   readonly content: number;
   /** Rows marked at the edge: selected and linked ones, by index. */
@@ -20,7 +22,7 @@ const WIDTH = 18;
 const MOST_PER_ROW = 6;
 
 /** All rows of a pane at once: heat, marks and the part in view. Pointer only; keys n and p do the same. */
-export const Minimap = memo(function Minimap({ rows, order, height: room, content, marked, scroller }: Props) {
+export const Minimap = memo(function Minimap({ rows, order, height: room, below, content, marked, scroller }: Props) {
   const height = Math.min(room, order.length * MOST_PER_ROW);
   const canvas = useRef<HTMLCanvasElement>(null);
   const view = useRef<HTMLDivElement>(null);
@@ -56,7 +58,7 @@ export const Minimap = memo(function Minimap({ rows, order, height: room, conten
     let asked = 0;
     const move = (): void => {
       asked = 0;
-      box.style.top = `${(element.scrollTop / all) * height}px`;
+      box.style.transform = `translateY(${(element.scrollTop / all) * height}px)`;
     };
     const onScroll = (): void => {
       asked ||= requestAnimationFrame(move);
@@ -76,7 +78,13 @@ export const Minimap = memo(function Minimap({ rows, order, height: room, conten
     element.scrollTop = (y / height) * element.scrollHeight - element.clientHeight / 2;
   };
   return (
-    <div className="minimap" aria-hidden="true" onPointerDown={jump} onPointerMove={jump} style={{ height: room }}>
+    <div
+      className="minimap"
+      aria-hidden="true"
+      onPointerDown={jump}
+      onPointerMove={jump}
+      style={{ height: room, marginBottom: below }}
+    >
       <canvas ref={canvas} style={{ width: WIDTH, height }} />
       <div ref={view} className="minimap-view" />
     </div>

@@ -1,5 +1,15 @@
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, memo, type ReactNode, useEffect, useId, useMemo, useRef, useState } from 'react';
+import { useVirtualizer, type VirtualItem } from '@tanstack/react-virtual';
+import {
+  type KeyboardEvent,
+  memo,
+  type PointerEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { Icon } from './icons.tsx';
 import { type Sort, type SortValue, sortRows } from './sort.ts';
 
@@ -11,6 +21,8 @@ export interface Column<R> {
   /** CSS grid track: "80px", "minmax(120px, 1fr)". */
   readonly width: string;
   readonly align?: 'left' | 'right' | 'center';
+  /** What its cells show is never wider than the track: nothing has to be cut off, which costs scrolling time in every cell. */
+  readonly fits?: boolean;
   /** What it sorts by; absent: not sortable. */
   readonly sort?: (row: R) => SortValue;
   readonly cell: (row: R) => ReactNode;
@@ -46,6 +58,27 @@ interface TableProps<R> {
 
 const isSelected = (selected: TableProps<unknown>['selected'], key: string): boolean =>
   typeof selected === 'string' ? selected === key : (selected?.has(key) ?? false);
+
+const cellClass = ({ align = 'left', fits }: Pick<Column<never>, 'align' | 'fits'>): string =>
+  `cell cell-${align}${fits ? ' cell-fits' : ''}`;
+
+/** Rows drawn beyond either end of what is seen. */
+const OVERSCAN = 6;
+
+/**
+ * Rows that scroll out lend their elements to those that come in, and the elements keep their order in the document meanwhile: changing
+ * words costs much less than making or moving elements. At rest the order is that of the rows again.
+ */
+function useSlots(items: readonly VirtualItem[], scrolling: boolean) {
+  const most = useRef(0);
+  const first = useRef(0);
+  // A number of slots that grew once stays: rows would change their elements with it.
+  most.current = Math.max(most.current, items.length + 2);
+  if (!scrolling) first.current = items[0]?.index ?? 0;
+  const slots = most.current;
+  const place = ({ index }: VirtualItem): number => (((index - first.current) % slots) + slots) % slots;
+  return { ordered: scrolling ? items.toSorted((a, b) => place(a) - place(b)) : items, slots };
+}
 
 /** Pixels that the tracks need at least: every row takes the same, whatever is in its cells. */
 const leastWidth = (columns: readonly { readonly width: string }[]): number =>
@@ -91,7 +124,7 @@ export function Table<R>(props: TableProps<R>) {
     count: shown.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
-    overscan: 8,
+    overscan: OVERSCAN,
     scrollPaddingStart: 28,
   });
   const template = useMemo(() => columns.map((c) => c.width).join(' '), [columns]);
@@ -138,6 +171,19 @@ export function Table<R>(props: TableProps<R>) {
   };
 
   const items = virtual.getVirtualItems();
+  const { ordered, slots } = useSlots(items, virtual.isScrolling);
+  // Tooltips are put together for the cell that is pointed at, not for every cell that is scrolled past.
+  const hinted = useRef<HTMLElement | null>(null);
+  const onPointerOver = (e: PointerEvent) => {
+    const cell = (e.target as HTMLElement).closest<HTMLElement>('[role="gridcell"]');
+    if (cell === hinted.current) return;
+    hinted.current?.removeAttribute('title');
+    hinted.current = cell;
+    const line = cell?.parentElement;
+    const row = shown[Number(line?.getAttribute('aria-rowindex') ?? Number.NaN) - 2];
+    const column = columns[[...(line?.children ?? [])].indexOf(cell as HTMLElement)];
+    if (cell && row !== undefined && column?.hint) cell.title = column.hint(row);
+  };
   // A grid holds rows and nothing else.
   if (shown.length === 0 && props.empty !== undefined) return <div className="grid-empty">{props.empty}</div>;
   return (
@@ -152,6 +198,8 @@ export function Table<R>(props: TableProps<R>) {
       aria-activedescendant={items.some((i) => i.index === current) ? `${id}-${current}` : undefined}
       tabIndex={0}
       onKeyDown={onKeyDown}
+      onPointerOver={onPointerOver}
+      onPointerLeave={onPointerOver}
       style={maxHeight ? { maxHeight, flex: 'none' } : undefined}
     >
       <div
@@ -166,12 +214,12 @@ export function Table<R>(props: TableProps<R>) {
         ))}
       </div>
       <div className="grid-rows" role="rowgroup" style={{ height: virtual.getTotalSize(), minWidth }}>
-        {items.map((item) => {
+        {ordered.map((item) => {
           const row = shown[item.index] as R;
           const key = rowKey(row);
           return (
             <Row
-              key={key}
+              key={item.index % slots}
               id={`${id}-${item.index}`}
               index={item.index}
               start={item.start}
@@ -228,13 +276,13 @@ const Row = memo(function Row<R>({ row, columns, selected, current, events, inde
         gridTemplateColumns: look.template,
         minWidth: look.minWidth,
         height: look.height,
-        transform: `translateY(${look.start}px)`,
+        top: look.start,
       }}
       onClick={(e) => events.choose(row, index, e.ctrlKey || e.metaKey || e.shiftKey)}
       onDoubleClick={() => events.activate(row)}
     >
       {columns.map((c) => (
-        <div key={c.id} role="gridcell" className={`cell cell-${c.align ?? 'left'}`} title={c.hint?.(row)}>
+        <div key={c.id} role="gridcell" className={cellClass(c)}>
           {c.cell(row)}
         </div>
       ))}

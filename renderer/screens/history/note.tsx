@@ -18,7 +18,7 @@ export function NoteCell({ row }: { readonly row: VersionRow }) {
         {row.note === '' ? '' : row.note}
       </span>
     );
-  return <NoteInput row={row} />;
+  return <NoteInput key={row.id} row={row} />;
 }
 
 function NoteInput({ row }: { readonly row: VersionRow }) {

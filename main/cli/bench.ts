@@ -31,13 +31,29 @@ export function benchCommands(program: Command, open: () => Session, finish: Fin
   const bench = program
     .command('bench')
     .description('measure the suite: every task in both data types, or what is chosen; the report lies in --out')
-    .option('--task <ids>', 'tasks, separated by commas (repeat)', list)
-    .option('--category <names>', 'categories of tasks, as `cudamaster tasks` lists them', list)
-    .option('--dtype <types>', `data types: ${dtypes.join(', ')}; default both`, oneOf<Dtype>(dtypes))
-    .option('--sizes <sets>', 'published, large or both', sizesOption, ['published'])
-    .option('--baseline', 'origins and vendor libraries alone (the default)')
+    .option('--task <ids>', 'tasks, separated by commas (repeat); default: all', list)
+    .option(
+      '--category <names>',
+      'categories of tasks, as `cudamaster tasks` lists them, separated by commas (repeat); default: all',
+      list,
+    )
+    .option(
+      '--dtype <types>',
+      `data types, separated by commas: ${dtypes.join(', ')}; default: both`,
+      oneOf<Dtype>(dtypes),
+    )
+    .addOption(
+      new Option('--sizes <sets>', 'published, large or both')
+        .argParser(sizesOption)
+        .default(['published'], 'published'),
+    )
+    .option('--baseline', 'origins and vendor libraries alone: what is measured unless another is asked for')
     .option('--from-history', 'the best accepted version of each task and type, against its origin')
-    .option('--candidates <paths>', 'files TASK.DTYPE.cu or folders of them, against their origins', list)
+    .option(
+      '--candidates <paths>',
+      'files TASK.DTYPE.cu or folders of them, separated by commas (repeat), against their origins',
+      list,
+    )
     .option('--profile', 'profile the largest size of each as well (large, if it is among the sizes)')
     .option('--only-profile', 'profiles and nothing else')
     .option('--no-library', 'leave vendor libraries out')
@@ -47,7 +63,7 @@ export function benchCommands(program: Command, open: () => Session, finish: Fin
         .default('local'),
     )
     .option('--arch <arch>', 'native, or sm_NN', 'native')
-    .option('--out <dir>', 'folder of the bench: state, bundles, report (default: one in the data folder)')
+    .option('--out <dir>', 'folder of the bench: state, bundles, report; default: one in the data folder')
     .option('--resume <bench>', 'go on with a bench: same as `bench resume`')
     .option('--results <dir>', 'take results in from copies that `cudamaster worker --results` wrote')
     .action(async (o) => {

@@ -21,7 +21,7 @@ export function calibrateCommand(program: Command, open: () => Session, finish: 
     .option('--from <bench>', 'use the profile pass of a bench, run nothing')
     .option('--resume <bench>', 'go on with a calibration that waits for its bundles')
     .option('--results <dir>', 'take results in from copies that `cudamaster worker --results` wrote')
-    .option('--out <dir>', 'folder of the profile pass (default: one in the data folder)')
+    .option('--out <dir>', 'folder of the profile pass; default: one in the data folder')
     .option('--html <file>', 'write the page with histograms there as well')
     .action(async (o) => {
       const s = open();

@@ -67,7 +67,7 @@ function machineCommands(program: Command, open: () => Session, finish: Finish):
     });
   program
     .command('tasks')
-    .description('list the tasks')
+    .description('list the tasks that ship, with data types and numbers of sizes')
     .action(async () => {
       const s = open();
       const result = await s.host.services.tasks({}, contextOf(s));
@@ -145,7 +145,7 @@ function optimizeCommand(program: Command, open: () => Session, finish: Finish):
     .option('--debug-attempts <n>', 'repairs of an invalid candidate per round', whole, 3)
     .addOption(profileOption('what of the profile the agents see'))
     .option('--provider <name>', `where answers come from: ${providerNames.join(', ')}, or one of your own`, 'manual')
-    .option('--model <name>', 'model')
+    .option('--model <name>', 'model; needed by every provider but manual (`cudamaster models` lists them)')
     .option('--base-url <url>', 'address of a compatible server, e.g. http://127.0.0.1:8000/v1')
     .option('--key-env <name>', 'environment variable that holds the key (its name, not the key)')
     .option('--planner-model <model>', 'another model for the Planner; PROVIDER=MODEL asks another provider')
@@ -157,12 +157,12 @@ function optimizeCommand(program: Command, open: () => Session, finish: Finish):
     )
     .option('--local-only', 'refuse every connection to another machine')
     .option('--yes-remote', 'agree that prompts go to the remote hosts of this run (kept in the settings)')
-    .option('--context <tokens>', 'context length of the model', whole)
+    .option('--context <tokens>', 'context length of the model; default: what its server says', whole)
     .addOption(executorOption())
     .addOption(archOption())
-    .option('--max-usd <amount>', 'stop when this much is spent, US dollars', positive)
-    .option('--max-tokens <n>', 'stop after this many tokens', whole)
-    .option('--max-minutes <n>', 'stop after this many minutes of work', positive)
+    .option('--max-usd <amount>', 'stop when this much is spent, US dollars; default: no limit', positive)
+    .option('--max-tokens <n>', 'stop after this many tokens; default: no limit', whole)
+    .option('--max-minutes <n>', 'stop after this many minutes of work; default: no limit', positive)
     .option('--notes <text>', 'hints and constraints for the Planner')
     .option('--start-from <file>', 'round 1 starts from this source instead of a scheme')
     .option('--from <version>', 'round 1 starts from this version of the history (RUN:r1.a0)')
@@ -195,7 +195,7 @@ function historyCommands(program: Command, open: () => Session, finish: Finish):
     });
   program
     .command('show <run>')
-    .description('show a run; "last" is the newest')
+    .description('show a run: rounds, schemes, verdicts, figures with intervals')
     .option('--follow', 'show events until the run ends or waits')
     .action(async (run, o) => {
       const s = open();
@@ -221,7 +221,7 @@ function historyCommands(program: Command, open: () => Session, finish: Finish):
     .option('--max-tokens <n>', 'new limit, tokens', whole)
     .option('--max-minutes <n>', 'new limit, minutes', positive)
     .option('--context <tokens>', 'context length of the model', whole)
-    .option('--yes-remote', 'agree that prompts go to the remote hosts of this run')
+    .option('--yes-remote', 'agree that prompts go to the remote hosts of this run (kept in the settings)')
     .action(async (run, o) => {
       const s = open();
       const ctx = { ...contextOf(s), confirm: askConsent(s) };

@@ -1,4 +1,4 @@
-import { type Estimate, type Evaluation, sizeText } from '../contract/index.ts';
+import { type Estimate, type Evaluation, replayWords, sizeText } from '../contract/index.ts';
 import { table } from './output.ts';
 
 /** Nanoseconds in the unit that suits `scale` (ns). Missing is a dash, never 0. */
@@ -134,6 +134,7 @@ export function profileLines(e: Evaluation, indent = '  '): string[] {
   const from = [
     p.problem ? `size ${p.problem}` : '',
     p.ncuVersion ? `ncu ${p.ncuVersion}` : '',
+    p.launches.length > 0 ? replayWords(p.replay) : '',
     `${p.launches.length} launches`,
   ];
   lines.push(...table(rows, [1]), `(${from.filter((t) => t !== '').join(', ')})`);

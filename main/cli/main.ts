@@ -7,6 +7,7 @@ import { type AppError, AppFailure, exitCodeOf } from '../contract/index.ts';
 import { createHost } from '../host/index.ts';
 import type { Session } from './answers.ts';
 import { addCommands } from './commands.ts';
+import { completeHelp, groups } from './help.ts';
 import { Printer, systemStreams } from './output.ts';
 
 /** The folder that holds prompts and kernels: this file lies one (bundle) or two (source) levels below it. */
@@ -90,7 +91,22 @@ function workerArgs(args: readonly string[]): readonly string[] | null {
   return args[at] === 'worker' ? [...args.slice(0, at), ...args.slice(at + 1)] : null;
 }
 
-async function run(args: readonly string[], printer: Printer, json: boolean, signal: AbortSignal): Promise<number> {
+/** "help bench resume" asks what "bench resume --help" does; the worker's help, too, is its own then. */
+function helpAsOption(args: readonly string[]): readonly string[] {
+  const words = args.filter((arg) => arg !== '--json');
+  if (words[0] !== 'help' || words.length === 1 || words[1]?.startsWith('-')) return args;
+  return [...words.slice(1), '--help', ...(words.length < args.length ? ['--json'] : [])];
+}
+
+/** A command whose help is asked for and that is not there; commander would show the program's. */
+function unknownIn(program: Command, args: readonly string[]): string | null {
+  if (!args.includes('--help') && !args.includes('-h')) return null;
+  const [name] = args.filter((arg) => !arg.startsWith('-'));
+  return name === undefined || program.commands.some((c) => c.name() === name) || name === 'help' ? null : name;
+}
+
+async function run(given: readonly string[], printer: Printer, json: boolean, signal: AbortSignal): Promise<number> {
+  const args = helpAsOption(given);
   const root = findRoot();
   const host = createHost({ root });
   const worker = workerArgs(args);
@@ -101,8 +117,11 @@ async function run(args: readonly string[], printer: Printer, json: boolean, sig
       signal,
     });
   let code = 0;
+  let asked = '';
   const open = (): Session => ({ host, printer, json, signal });
   const program = new Command('cudamaster')
+    .commandsGroup(groups.begin)
+    .helpCommand('help [command...]', 'show the help of a command')
     .description(description)
     .version(host.services.version, '-V, --version')
     .option('--json', 'JSON Lines on stdout, the last line is the result')
@@ -110,8 +129,11 @@ async function run(args: readonly string[], printer: Printer, json: boolean, sig
     .showHelpAfterError('(cudamaster --help lists the commands, cudamaster COMMAND --help its options)')
     .configureOutput({
       writeErr: (text) => printer.raw('stderr', redact(text)),
-      // Help and version that were asked for.
-      writeOut: (text) => (json ? printer.json({ text }) : printer.raw('stdout', text)),
+      // Help and version that were asked for, in several pieces.
+      writeOut: (text) => {
+        if (json) asked += text;
+        else printer.raw('stdout', text);
+      },
     });
   addCommands(program, open, (c) => {
     code = c;
@@ -121,11 +143,20 @@ async function run(args: readonly string[], printer: Printer, json: boolean, sig
     .description('run job bundles on this machine: worker [--json] [--again] [--trust] DIR…, worker --self-test');
   for (const command of program.commands)
     command.option('--json', 'JSON Lines on stdout, the last line is the result').exitOverride();
+  completeHelp(program);
+  const unknown = unknownIn(program, args);
+  if (unknown !== null)
+    throw new AppFailure({
+      code: 'usage',
+      message: `There is no command "${redact(unknown)}".`,
+      remedy: '`cudamaster --help` lists the commands.',
+    });
   try {
     await program.parseAsync([...args], { from: 'user' });
     return code;
   } catch (fault) {
     if (!(fault instanceof CommanderError)) throw fault;
+    if (asked !== '') printer.json({ text: asked });
     if (fault.exitCode === 0) return 0;
     // Commander has written its message, or the help for want of a command, to stderr.
     const message = fault.code === 'commander.help' ? 'A command is needed.' : redact(fault.message);

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { PriceAnswer } from '../app/index.ts';
+import { type PriceAnswer, providerNames } from '../app/index.ts';
 import type { ModelState, ProviderState, RemoteDisclosure, Spend, SpendSum } from '../contract/index.ts';
 import { answer, contextOf, type Session } from './answers.ts';
 import { askYes } from './ask.ts';
@@ -73,7 +73,10 @@ function providerCommands(program: Command, open: () => Session, tell: Tell): vo
   program
     .command('models')
     .description('list the models of a provider, with their context lengths where it tells them')
-    .requiredOption('--provider <name>', 'where')
+    .requiredOption(
+      '--provider <name>',
+      `which: ${providerNames.filter((n) => n !== 'manual').join(', ')}, or one of your own`,
+    )
     .option('--base-url <url>', 'address of a compatible server')
     .option('--key-env <name>', 'environment variable that holds the key (its name, not the key)')
     .option('--local-only', 'refuse every connection to another machine')

@@ -1,4 +1,4 @@
-import type { Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { ProfileReport } from '../app/index.ts';
 import {
   type Dtype,
@@ -45,14 +45,21 @@ export function profileCommand(
     .command('profile [task]')
     .description('profile the original, or a source, with Nsight Compute: bottleneck, evidence, hottest lines')
     .option('--source <file>', 'the .cu file; default: the original')
-    .option('--of <version>', 'show a version of the history instead, as RUN, RUN:origin or RUN:r1.a0; nothing is run')
+    .option(
+      '--of <version>',
+      'show a version of the history instead: RUN (its best), RUN:origin or RUN:r1.a0; nothing is run',
+    )
     .addOption(shared.dtype())
     .addOption(shared.sizes())
     .addOption(shared.executor())
     .addOption(shared.arch())
     .option('--full', 'every section of ncu, not only what the bottleneck needs')
     .option('--html <file>', 'write the profile as a page with pictures')
-    .option('--compile-arg <option>', 'nvcc option (repeat)', shared.collect, [])
+    .addOption(
+      new Option('--compile-arg <option>', 'nvcc option (repeat); write --compile-arg=-O3')
+        .argParser(shared.collect)
+        .default([], 'none'),
+    )
     .action(async (task: string | undefined, o: Given, command: Command) => {
       if ((task === undefined) === (o.of === undefined))
         command.error('error: name a task to profile, or a version with --of', { exitCode: exitCodeOf('usage') });

@@ -1,10 +1,20 @@
-/**
- * The one catalogue of errors. `exit` is the process exit code of the command line (documented in README).
- *
- * 0 success · 1 unexpected fault · 2 bad usage or input · 3 environment (toolkit, GPU, driver, sandbox)
- * 4 candidate rejected or not accepted · 5 provider (model endpoint) · 6 limit reached · 7 history or storage
- * 75 parked: waiting for a person or a bundle (EX_TEMPFAIL) · 130 cancelled
- */
+/** Exit codes of the command line, as its help and README list them. */
+export const exitCodes: readonly { readonly code: number; readonly means: string }[] = [
+  { code: 0, means: 'success' },
+  { code: 1, means: 'unexpected fault' },
+  { code: 2, means: 'usage or input' },
+  { code: 3, means: 'environment: toolkit, GPU, driver, sandbox, disk' },
+  { code: 4, means: 'candidate rejected or not accepted' },
+  { code: 5, means: 'model endpoint, key or consent' },
+  { code: 6, means: 'limit reached' },
+  { code: 7, means: 'history or storage; no such run or version' },
+  // EX_TEMPFAIL of sysexits.h
+  { code: 75, means: 'parked: waits for a person or a bundle' },
+  // 128 + SIGINT, as shells have it
+  { code: 130, means: 'cancelled' },
+];
+
+/** The one catalogue of errors, each with the exit code of the command line. */
 const catalogue = {
   internal: 1,
   usage: 2,

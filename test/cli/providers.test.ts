@@ -266,7 +266,7 @@ describe('models', () => {
     const agreed = await atTerminal('y', ...there);
     expect([agreed.code, settings().knownRemotes]).toEqual([0, [new URL(params.baseUrl).host]]);
     expect(unwrap(await app.models(params, ctx)).map((m) => m.id)).toEqual(['m']);
-    unwrap(await app.consent({ revoke: params.baseUrl }));
+    unwrap(await app.consent({ revoke: params.baseUrl }, ctx));
     // A screen agrees to the host by name.
     expect(await refusal(app.models({ ...params, consent: [new URL(params.baseUrl).host] }, ctx))).toBe('ok');
     expect(listing.seen.length).toBeGreaterThan(0);

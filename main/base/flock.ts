@@ -1,5 +1,15 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { AppFailure } from '../contract/index.ts';
@@ -21,6 +31,8 @@ export interface LockOptions {
   readonly onWait?: (wait: LockWait) => void;
   /** true: other shared holders may be beside us, an exclusive one never. Where there is no flock it is exclusive too. */
   readonly shared?: boolean;
+  /** The file goes when the work is done. Everybody who locks it must say so: whoever waited sees that it is gone and begins anew. */
+  readonly remove?: boolean;
   /** Uses the lock-file fallback even where `flock` exists (tests). */
   readonly forceFallback?: boolean;
 }
@@ -29,7 +41,8 @@ const cancelled = (): AppFailure =>
   new AppFailure({ code: 'cancelled', message: 'Cancelled while waiting for a lock.' });
 
 /**
- * Runs `fn` while holding a lock on a file (exclusive unless `shared`), across processes and users of the machine; the file stays.
+ * Runs `fn` while holding a lock on a file (exclusive unless `shared`), across processes and users of the machine; the file stays
+ * unless `remove`.
  *
  * Linux: flock(2). util-linux's `flock` locks a descriptor that it shares with us and exits; the lock then belongs to our open file
  * and ends when we close it or die, by kill -9 too. Where `flock` is missing (macOS, Windows): a second file PATH.lock made with O_EXCL
@@ -82,19 +95,41 @@ function ensureParent(path: string): void {
 }
 
 async function lockByFlock(flock: string, path: string, options: LockOptions): Promise<() => void> {
-  const fd = openShared(path);
   const kind = options.shared === true ? '-s' : '-x';
-  try {
-    if (!(await flockOnce(flock, fd, ['-n', kind], options.signal))) {
-      options.onWait?.({ path, holder: readHolder(path) });
-      if (!(await flockOnce(flock, fd, [kind], options.signal))) throw cancelled();
+  for (;;) {
+    const fd = openShared(path);
+    try {
+      if (!(await flockOnce(flock, fd, ['-n', kind], options.signal))) {
+        options.onWait?.({ path, holder: readHolder(path) });
+        if (!(await flockOnce(flock, fd, [kind], options.signal))) throw cancelled();
+      }
+      if (options.remove === true && !isNamed(path, fd)) {
+        // The one before us has removed it: our lock is on a file that nobody else will ever find.
+        closeSync(fd);
+        continue;
+      }
+      noteHolder(fd);
+    } catch (fault) {
+      closeSync(fd);
+      throw fault;
     }
-    noteHolder(fd);
-  } catch (fault) {
-    closeSync(fd);
-    throw fault;
+    return () => {
+      // While the lock is held: afterwards the name may be the next one's file.
+      if (options.remove === true) rmSync(path, { force: true });
+      closeSync(fd);
+    };
   }
-  return () => closeSync(fd);
+}
+
+/** The name still leads to the file that we have open. */
+function isNamed(path: string, fd: number): boolean {
+  try {
+    const named = statSync(path, { bigint: true });
+    const ours = fstatSync(fd, { bigint: true });
+    return named.ino === ours.ino && named.dev === ours.dev;
+  } catch {
+    return false;
+  }
 }
 
 /** true = locked. With -n, false = someone else holds it. Throws when aborted or when flock itself fails. */

@@ -146,6 +146,7 @@ async function runOne(folder: string, executor: LocalExecutor, options: Options,
   // Also proves, before hours of work, that the folder can be written.
   return withFileLock(join(folder, 'worker.lock'), () => runLocked(opened, executor, options, io), {
     signal: io.signal,
+    remove: true,
     onWait: () => io.err(`${opened.request.label}: another worker has this bundle, waiting`),
   });
 }

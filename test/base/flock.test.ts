@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -71,6 +71,27 @@ describe.each([false, true])('withFileLock, fallback %s', (forceFallback) => {
     await Promise.all([1, 2, 3, 4, 5].map(enter));
     expect(most).toBe(1);
     expect(order.sort()).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('that removes its file lets one in at a time all the same, waiters of the removed file among them', async () => {
+    const lock = join(dir, `${name}-gone`);
+    let inside = 0;
+    let most = 0;
+    let entered = 0;
+    const enter = () =>
+      withFileLock(
+        lock,
+        async () => {
+          most = Math.max(most, ++inside);
+          await sleep(5);
+          inside--;
+          entered++;
+        },
+        { forceFallback, remove: true },
+      );
+    // Each that goes takes the file along, on which the others wait.
+    await Promise.all(Array.from({ length: 8 }, enter));
+    expect([most, entered, readdirSync(dir).filter((n) => n.startsWith(`${name}-gone`))]).toEqual([1, 8, []]);
   });
 
   it('waits for another process, names it, and enters when that is killed with -9', async () => {

@@ -45,6 +45,14 @@ describe('worker', () => {
     expect(first.code).toBe(0);
     expect(lines(first.out).at(-1)).toEqual({ ok: true, value: { done: 2, kept: 0, failed: 0 } });
     for (const path of paths) expect(existsSync(join(path, 'result.json'))).toBe(true);
+    // Nothing else is left: the folder is copied back as it is.
+    expect(readdirSync(paths[0] as string).sort()).toEqual([
+      'README.txt',
+      'files',
+      'job.json',
+      'request.json',
+      'result.json',
+    ]);
     // A compile error is a result: the run that waits must see it.
     const second = JSON.parse(readFileSync(join(paths[1] as string, 'result.json'), 'utf8'));
     expect(second.result.steps[0]).toMatchObject({ status: 'failed' });

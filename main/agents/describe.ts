@@ -133,6 +133,8 @@ export function profileText(profile: Profile | null, mode: ProfileMode): string 
   const lines: string[] = [];
   if (profile.status !== 'complete')
     lines.push(`The profile is ${profile.status}: ${profile.reason ?? 'reason unknown'}.`);
+  if (profile.replay === 'application')
+    lines.push('The counters come from several runs of the program, one for each pass: small differences say little.');
   const v = profile.verdict;
   if (v !== null) {
     const what = v.bottleneck === null ? 'not decided' : `${v.bottleneck} bound`;

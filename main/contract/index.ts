@@ -8,6 +8,7 @@ export * from './job.ts';
 export * from './profile.ts';
 export * from './provider.ts';
 export * from './recording.ts';
+export * from './replay.ts';
 export * from './result.ts';
 export * from './run.ts';
 export * from './run-state.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { replays } from './replay.ts';
 
 /** A metric value: a number, or "not available" with the reason. Missing is never zero. */
 export const metricValueSchema = z.union([
@@ -87,6 +88,8 @@ export const profileStageSchema = z.object({
   /** Collecting, and reading the report, ms. */
   collectMs: z.number(),
   importMs: z.number(),
+  /** Absent: kernel. */
+  replay: z.enum(replays).optional(),
   /** Why there is less than was asked for. */
   note: z.string().optional(),
 });
@@ -317,6 +320,8 @@ export const profileSchema = z.object({
   roofline: rooflineSchema.optional(),
   static: z.array(kernelStaticSchema).optional(),
   stages: z.array(profileStageSchema).optional(),
+  /** application: at least one of its collections was made so. Absent: kernel. */
+  replay: z.enum(replays).optional(),
   /** Launches ncu profiled, where fewer are kept in `launches`. */
   launchCount: z.number().int().optional(),
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { bottlenecks, profileStageSchema, thresholdsSchema } from './profile.ts';
+import { replays } from './replay.ts';
 
 /**
  * A session: a broker drives runner processes (with candidate code, in the sandbox) and a judge process (without).
@@ -400,6 +401,8 @@ export const profileResultSchema = z.object({
   /** Rows that the stored source page lost to its cap. */
   sourceCut: z.number().int().optional(),
   stages: z.array(profileStageSchema).optional(),
+  /** How the passes were made of at least one collection. Absent: kernel. */
+  replay: z.enum(replays).optional(),
   /** Launches profiled by kernel, where `rawCsv` keeps fewer. */
   counts: z.array(z.object({ kernel: z.string(), launches: z.number().int() })).optional(),
   /** ncu's report of what is shown. Absent: no report was made, or nobody was asked to keep it. */

@@ -98,6 +98,7 @@ export function interpretProfile(result: ProfileResult, context: ProfileContext)
     ...(reason === null ? {} : { reason }),
     ...(mismatch === null ? {} : { remedy: 'Run the evaluation again; launches must be the same in every call.' }),
     ...at,
+    ...(result.replay === undefined ? {} : { replay: result.replay }),
     launches: result.stages === undefined ? more : more.map(lean),
     verdict: found,
     filtered: view,

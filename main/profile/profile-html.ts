@@ -1,4 +1,11 @@
-import type { Evaluation, Finding, Heatmap, Profile, SourceView } from '../contract/index.ts';
+import {
+  type Evaluation,
+  type Finding,
+  type Heatmap,
+  type Profile,
+  replayWords,
+  type SourceView,
+} from '../contract/index.ts';
 import { type Cell, heading, htmlPage, htmlTable, paragraph } from './html.ts';
 import {
   rooflineSvg,
@@ -32,7 +39,10 @@ export function profileHtml({ title, evaluation, profile, date }: ProfilePage): 
   ].filter((part) => part !== null);
   return htmlPage(`Profile of ${title}`, [
     `<h1>${escapeXml(`Profile of ${title}`)}</h1>`,
-    paragraph(`${from.join('; ')}.`, true),
+    paragraph(
+      `${from.join('; ')}.${profile.launches.length === 0 ? '' : ` Collected by ${replayWords(profile.replay)}.`}`,
+      true,
+    ),
     paragraph(`${evaluation.outcome}: ${evaluation.reason}`),
     ...verdictPart(profile),
     ...rooflinePart(profile),
@@ -210,7 +220,11 @@ function resourcesPart({ static: kernels = [], stages = [] }: Profile): string[]
         count(s.passes),
         { figure: `${(s.collectMs / 1000).toFixed(2)} s` },
         { figure: `${(s.importMs / 1000).toFixed(2)} s` },
-        [s.unknown.length > 0 ? `not known here: ${s.unknown.join(', ')}` : '', s.note ?? '']
+        [
+          s.replay === undefined ? '' : `by ${replayWords(s.replay)}`,
+          s.unknown.length > 0 ? `not known here: ${s.unknown.join(', ')}` : '',
+          s.note ?? '',
+        ]
           .filter(Boolean)
           .join('; '),
       ]),

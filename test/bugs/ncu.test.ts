@@ -1,12 +1,25 @@
 /** Reports about Nsight Compute, met inside a run: profiling is an extra, so the run goes on with timing and says why there is no profile. */
-import { existsSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import type { Profile } from '../../main/contract/index.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { profileLines } from '../../main/cli/figures.ts';
+import type { Profile, ProfilePlan } from '../../main/contract/index.ts';
+import { busyReason, counterHolders } from '../../main/jobs/session/counter-holders.ts';
 import { parseRaw } from '../../main/profile/parse-raw.ts';
 import { verdict } from '../../main/profile/table2.ts';
 import { doctor } from '../../main/toolchain/doctor.ts';
 import { counterPermission } from '../../main/toolchain/ncu.ts';
+import { GEMM, fakeNcu as worldNcu } from '../session/ncu-world.ts';
+import {
+  context,
+  tools as noTools,
+  problem,
+  programs,
+  scratch,
+  session,
+  fakes as sessionFakes,
+} from '../session/support.ts';
 import { describedMachine, readDescribed } from '../toolchain/described.ts';
 import { askedToDebug, optimizeWith, tempFolder, tool } from './engine.ts';
 
@@ -38,6 +51,16 @@ const starts = (dir: string): { args: string[]; tmp: string }[] =>
         .split('\n')
         .map((line) => JSON.parse(line))
     : [];
+
+const profilePlan: ProfilePlan = {
+  mode: 'profile',
+  ...programs,
+  arm: { id: 'C', lib: 'c.so', symbol: 'f' },
+  problem: problem('large/0'),
+  metrics: ['gpu__time_duration.sum'],
+  sections: [],
+  source: false,
+};
 
 /** A whole run with such an ncu: it ends well, with figures, and every profile says why it is none. Gives back that reason. */
 async function runsWithoutProfile(ncu: string | null): Promise<string> {
@@ -108,19 +131,91 @@ describe('ncu that cannot profile', () => {
     expect(baseline?.type === 'baseline' && baseline.evaluation.profile?.reason).toContain('saw no kernel');
   });
 
-  it('B21: counters held by another tool: tried again for a bounded time, the likely holder is named', async () => {
+  const BUSY =
+    '==ERROR== Profiling failed because a driver resource was unavailable. Ensure that no other tool (like DCGM) is concurrently collecting profiling data.';
+
+  /** A program of this name that waits until the test ends, a secret among its arguments and in its environment. */
+  async function running(name: string): Promise<number> {
+    const path = join(tempFolder(), name);
+    copyFileSync('/bin/sleep', path);
+    chmodSync(path, 0o755);
+    const child = spawn(path, ['600.4321'], { stdio: 'ignore', env: { SECRET: 'cm-planted' } });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    await new Promise((done, failed) => child.on('spawn', done).on('error', failed));
+    return child.pid as number;
+  }
+
+  it('B21: counters held by another tool: tried again for a bounded time, the likely holder is looked up and named', async () => {
     const dir = tempFolder();
-    const text =
-      '==ERROR== Profiling failed because a driver resource was unavailable. Ensure that no other tool (like DCGM) is concurrently collecting profiling data.';
-    const ran = await optimizeWith({ ncu: fakeNcu(dir, text, { exit: 1 }) });
+    const pid = await running('nv-hostengine');
+    const ran = await optimizeWith({ ncu: fakeNcu(dir, BUSY, { exit: 1 }) });
     const baseline = ran.events.find((e) => e.type === 'baseline');
     const profile = baseline?.type === 'baseline' ? baseline.evaluation.profile : null;
     expect([profile?.status, ran.exitCode]).toEqual(['unavailable', 0]);
     expect(`${profile?.reason} ${profile?.remedy}`).toMatch(
       /Another tool holds.*nv-hostengine.*dcgmi profile --pause/s,
     );
+    expect(profile?.remedy).toContain(`nv-hostengine (process ${pid}, `);
     expect(starts(dir).filter((s) => s.args.includes('./runner'))).toHaveLength(2 * 3);
+    expect(askedToDebug(ran)).toEqual([]);
+    // Nothing else of that process is told, and no model hears of it at all.
+    expect(JSON.stringify(ran.events)).not.toMatch(/600\.4321|cm-planted/);
+    for (const prompt of ran.prompts) expect(prompt).not.toMatch(/nv-hostengine|process \d+/);
   }, 60_000);
+
+  it('B21: each try is told as progress with its holder, and can be cancelled', async () => {
+    using at = scratch();
+    sessionFakes(at);
+    const pid = await running('dcgm-exporter');
+    const ended = new AbortController();
+    const notes: string[] = [];
+    const ncu = fakeNcu(at.path, BUSY, { exit: 1 });
+    const ctx = context(at, { tools: { ...noTools, ncu }, signal: ended.signal });
+    const progress = (note: string): void => {
+      notes.push(note);
+      if (note.includes('trying again')) ended.abort();
+    };
+    const { status, result } = await session(profilePlan, { ...ctx, progress });
+    expect([status, result.rawCsv]).toEqual(['killed', '']);
+    const [told, ...more] = notes.filter((note) => note.includes('in use'));
+    expect(told).toContain(`dcgm-exporter (process ${pid}, `);
+    expect(told).toContain('trying again in 2 s (1 of 2)');
+    expect(more).toEqual([]);
+    expect(starts(at.path).filter(({ args }) => args.includes('./runner'))).toHaveLength(1);
+  });
+
+  it('B21: DCGM is offered to be paused only where it is; unseen holders are said to be unseen', () => {
+    const reason = { code: 'env.ncu-busy', message: 'm', remedy: 'r' } as const;
+    const holder = (name: string, dcgm: boolean) => ({ name, pid: 7, user: null, dcgm });
+    const remedy = (...args: [Parameters<typeof busyReason>[1], boolean]) => busyReason(reason, ...args).remedy;
+    expect(remedy([holder('nsys', false)], false)).toMatch(
+      /^Likely held by nsys \(process 7\)\. End the other profiler/,
+    );
+    expect(remedy([holder('nsys', false)], false)).not.toContain('dcgmi profile --pause');
+    expect(remedy([holder('dcgm-exporter', true)], false)).toContain('dcgmi profile --pause');
+    expect(remedy([], true)).toMatch(/No usual holder .*another container.*dcgmi profile --pause/);
+    expect(remedy([], false)).not.toContain('dcgmi profile --pause');
+    const many = Array.from({ length: 9 }, (_, pid) => ({ ...holder('ncu', false), pid }));
+    expect(remedy(many, false)).toContain('ncu (process 3), 5 more.');
+    // Names come from a list of ours, whatever a process calls itself.
+    const proc = tempFolder();
+    for (const [pid, comm] of [
+      ['11', 'nv-hostengine'],
+      ['12', 'nv-nsight-cu-cl'],
+      ['13', 'ncursed'],
+      ['14', 'bash'],
+      ['self', 'ncu'],
+    ] as const) {
+      mkdirSync(join(proc, pid));
+      writeFileSync(join(proc, pid, 'comm'), `${comm}\n`);
+    }
+    const found = counterHolders(proc).map(({ name, pid, dcgm }) => [name, pid, dcgm]);
+    expect(found).toEqual([
+      ['nv-hostengine', 11, true],
+      ['nv-nsight-cu-cli', 12, false],
+    ]);
+    expect(counterHolders(join(proc, 'absent'))).toEqual([]);
+  });
 
   it("B22: ncu's lock file is made in a folder of ours, not in everybody's /tmp", async () => {
     const dir = tempFolder();
@@ -144,10 +239,34 @@ describe('ncu that cannot profile', () => {
     expect(counters?.remedy).toMatch(/Manage GPU Performance Counters.*ncu on Windows.*timing only/);
   });
 
-  it('B25: memory that does not suffice for replay ends the profile, not the run', async () => {
-    const text =
-      '==WARNING== Backing up device memory in system memory. Kernel replay might be slow.\n==ERROR== Unhandled C++ exception: bad allocation';
-    expect(await runsWithoutProfile(fakeNcu(tempFolder(), text, { exit: 1 }))).toContain('out of memory');
+  const BAD_ALLOCATION =
+    '==WARNING== Backing up device memory in system memory. Kernel replay might be slow.\n==ERROR== Unhandled C++ exception: bad allocation';
+
+  it('B25: memory that does not suffice for any replay ends the profile, not the run', async () => {
+    const dir = tempFolder();
+    const told = await runsWithoutProfile(fakeNcu(dir, BAD_ALLOCATION, { exit: 1 }));
+    expect(told).toContain('out of memory');
+    expect(told).toContain('By application replay: ');
+    const modes = starts(dir).map(({ args }) => args.join(' ').includes('--replay-mode application'));
+    // Two profiles (the original and the candidate), each tried once by either replay.
+    expect(modes).toEqual([false, true, false, true]);
+    for (const { args } of starts(dir)) expect(args.join(' ')).toMatch(/--launch-count \d+/);
+  });
+
+  it('B25: where kernel replay has no memory application replay makes the profile, and everything that shows it says so', async () => {
+    const dir = tempFolder();
+    const world = { launches: [{ kernel: GEMM }], runs: [{ log: BAD_ALLOCATION, exit: 1 }] };
+    const ran = await optimizeWith({ ncu: worldNcu({ path: dir }, world) });
+    expect([ran.report.status, ran.exitCode, askedToDebug(ran)]).toEqual(['done', 0, []]);
+    const baseline = ran.events.find((e) => e.type === 'baseline');
+    const evaluation = baseline?.type === 'baseline' ? baseline.evaluation : null;
+    const profile = evaluation?.profile ?? null;
+    expect(profile?.replay).toBe('application');
+    expect(profile?.stages?.map((stage) => stage.replay)).toEqual(['application', 'application']);
+    expect(evaluation && profileLines(evaluation).join('\n')).toContain(
+      'application replay (every pass is another run of the program)',
+    );
+    expect(ran.prompts.find((p) => p.includes('You plan the optimization'))).toMatch(/several runs of the program/);
   });
 });
 

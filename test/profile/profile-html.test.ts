@@ -109,6 +109,12 @@ describe('page', () => {
     );
   });
 
+  test('says how the passes were made', () => {
+    expect(html).toContain('Collected by kernel replay.');
+    const again = page({ ...gemm(null), replay: 'application' });
+    expect(again).toContain('Collected by application replay (every pass is another run of the program).');
+  });
+
   test('element ids are unique', () => {
     const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
     expect(new Set(ids).size).toBe(ids.length);

@@ -1,6 +1,6 @@
 // Stands in for ncu as a real process, for machines without a GPU. It starts the target like ncu does (its own options first, then the
 // program), says what ncu says, honours --metrics, --set, --section, --kernel-name, --launch-skip, --launch-count, --export, --csv/--page,
-// --import, and makes reports of its own. Figures are those of real output (test/fixtures/ncu); which launches there are, what fails and
+// --import, --replay-mode, and makes reports of its own. Figures are those of real output (test/fixtures/ncu); which launches there are, what fails and
 // how is the test's choice, a JSON beside the program: see `World` in test/session/ncu-world.ts.
 const fs = require('node:fs');
 const cp = require('node:child_process');
@@ -11,15 +11,29 @@ exports.main = (world, fixtures) => {
   const count = runs(args);
   if (args.includes('--version')) return void process.stdout.write('NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2025.3.1.0\n');
   if (args.includes('--import')) return importPage(value, fixtures);
-  const run = world.runs?.[Math.min(count, (world.runs?.length ?? 1) - 1)] ?? {};
+  const replay = value('--replay-mode') ?? 'kernel';
+  const byRuns = replay === 'application' ? { runs: 3, ...world.application } : null;
+  const run = byRuns ?? world.runs?.[Math.min(count, (world.runs?.length ?? 1) - 1)] ?? {};
   const program = args.findIndex((arg) => /^(?:\.\/|\/).*runner$/.test(arg));
   if (run.hangs) return void setInterval(() => undefined, 1000);
   if (run.dies) {
     process.stderr.write(run.dies);
     process.exit(1);
   }
-  const target = cp.spawn(args[program], args.slice(program + 1), { stdio: 'inherit' });
-  target.on('exit', (code, signal) => {
+  if (run.eatsMiB) {
+    const eaten = Buffer.alloc(run.eatsMiB << 20, 1);
+    return void setInterval(() => eaten.length, 1000);
+  }
+  // How it replays is no business of a real target; the fake runner may behave by it.
+  const env = { ...process.env, CM_FAKE_REPLAY: replay };
+  const start = () => cp.spawn(args[program], args.slice(program + 1), { stdio: 'inherit', env });
+  let starts = 1;
+  const target = start();
+  const ended = (code, signal) => {
+    if (byRuns && !byRuns.log && code === 0 && starts < byRuns.runs) {
+      starts++;
+      return void start().on('exit', ended);
+    }
     const log = [
       '==WARNING== Note: Running with unmodified GPU clocks. If not controlled otherwise, profiling results may be inconsistent.',
       `==PROF== Connected to process ${target.pid} (${args[program]})`,
@@ -33,8 +47,9 @@ exports.main = (world, fixtures) => {
       log.push(`==ERROR== Failed to find metric regex:^${unknown.split('.')[0]}\\.(sum|min|max|avg|pct|ratio|max_rate)$`);
       return end([]);
     }
-    end(chosen(world, value, log));
-  });
+    end(chosen(world, value, log, byRuns?.runs ?? null));
+  };
+  target.on('exit', ended);
 };
 
 /** How many collections there were before this one. */
@@ -50,7 +65,7 @@ const shortName = (name) => (name.length <= 32 ? name : `${name.slice(0, 29)}...
 const bare = (kernel) => kernel.replace(/<.*>/, '').replace(/\(.*$/, '').split(/\s+|::/).pop();
 
 /** Launches of the range that the filters let through. `before: 'counted'`: those outside the range count for skipping. */
-function chosen(world, value, log) {
+function chosen(world, value, log, programRuns) {
   const name = value('--kernel-name');
   const pattern = name?.startsWith('regex:') ? new RegExp(name.slice(6)) : null;
   const matches = (launch) => name === undefined || (pattern ? pattern.test(bare(launch.kernel)) : bare(launch.kernel) === name);
@@ -59,10 +74,12 @@ function chosen(world, value, log) {
   const skip = Math.max(0, Number(value('--launch-skip') ?? 0) - outside);
   const limit = Number(value('--launch-count') ?? Number.POSITIVE_INFINITY);
   const found = inRange.filter(matches).slice(skip, skip + limit);
-  const passes = value('--set') ? 44 : 1 + Math.ceil((value('--metrics') ?? '').split(',').length / 6);
+  const passes = programRuns ?? (value('--set') ? 44 : 1 + Math.ceil((value('--metrics') ?? '').split(',').length / 6));
   // Real ncu shows no progress when it prints CSV itself.
   if (!process.argv.includes('--csv')) found.forEach((launch, i) => {
-    log.push(`==PROF== Profiling "${shortName(bare(launch.kernel))}" - ${i}: 0%....50%....100% - ${passes} passes`);
+    const of = `==PROF== Profiling "${shortName(bare(launch.kernel))}" - ${i}: `;
+    if (programRuns === null) log.push(`${of}0%....50%....100% - ${passes} passes`);
+    else for (let n = 1; n <= passes; n++) log.push(`${of}Application replay pass ${n}`);
   });
   if (found.length === 0) log.push('==WARNING== No kernels were profiled.');
   return found.map((launch, id) => ({ ...launch, id, passes }));

@@ -52,7 +52,8 @@ function serve(role, answer) {
 /**
  * Behaviour: { wrapperNs: {arm: ns}, spanNs: {arm: ns}, act(context) → replacement reply, … } as plain data:
  * `arch`: what the GPU is; a library that was built for another ("-arch=…" in its text) is refused when it is called.
- * `on` maps "command" or "command ARM" to { at: n-th such request (1 = first), do: 'crash'|'exit'|'hang'|'garbage'|'nonce'|'twice', reply: {…} }.
+ * `on` maps "command" or "command ARM" to { at: n-th such request (1 = first), do: 'crash'|'exit'|'hang'|'stall'|'garbage'|'nonce'|'twice', reply: {…},
+ * under: only under such a replay of the fake ncu }.
  */
 exports.runner = (behaviour) => {
   let buffers = [];
@@ -127,6 +128,7 @@ exports.runner = (behaviour) => {
 };
 
 async function misbehave(rule, request, socket) {
+  if (rule.under && rule.under !== process.env.CM_FAKE_REPLAY) return null;
   if (rule.print) process.stdout.write(rule.print);
   if (rule.stderr) process.stderr.write(rule.stderr);
   switch (rule.do) {
@@ -141,6 +143,8 @@ async function misbehave(rule, request, socket) {
       return 'silent';
     case 'hang':
       for (;;) {}
+    case 'stall':
+      return new Promise(() => undefined);
     case 'garbage':
       return { raw: Buffer.from('{"ok":true,"spanNs":1}\nresult: all correct\n') };
     case 'nonce':

@@ -32,7 +32,11 @@ export interface World {
     readonly hangs?: boolean;
     /** Ends before the target is started. */
     readonly dies?: string;
+    /** Takes so much memory instead, and waits. */
+    readonly eatsMiB?: number;
   }[];
+  /** The same for application replay, which `runs` says nothing of: it runs the target so many times (3), or says `log` after the first. */
+  readonly application?: { readonly runs?: number; readonly log?: string; readonly exit?: number };
 }
 
 /** Counts of a 1024³ product in FP32, as ncu prints them when asked by name: one multiply-add per element and step. */

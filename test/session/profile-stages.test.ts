@@ -279,7 +279,9 @@ describe('faults', () => {
     using at = scratch();
     fakes(at);
     const log = '==ERROR== Unhandled C++ exception: bad allocation';
-    const { status, result } = await profiled(at, { launches: [{ kernel: GEMM }], runs: [{}, { log, exit: 1 }] });
+    const fails = { log, exit: 1 };
+    const world = { launches: [{ kernel: GEMM }], runs: [{}, fails], application: fails };
+    const { status, result } = await profiled(at, world);
     expect(status).toBe('ok');
     expect(result.stages?.[1]?.note).toMatch(/gave nothing: ncu ran out of memory.*Profile a smaller size/);
     const profile = understood(result, { gemm_naive_kernel: 1 });

@@ -28,8 +28,8 @@ const faults: ReadonlyArray<{
     pattern: /driver resource was unavailable|no other tool \(like DCGM\)|concurrently collecting profiling data/i,
     code: 'env.ncu-busy',
     message: 'Another tool holds the GPU performance counters.',
-    remedy:
-      'Look for nv-hostengine (DCGM), ncu and nsys; "dcgmi profile --pause" frees the counters for a while. Then profile again.',
+    // What a session says instead names who it is (counter-holders.ts).
+    remedy: 'Look for nv-hostengine or dcgm-exporter (DCGM), ncu and nsys. Then profile again.',
   },
   {
     pattern: /Failed to (open|create|open\/create) lock file|nsight-compute-lock/i,
@@ -71,6 +71,22 @@ export function classifyNcu(log: string): Reason | null {
     if (found) return { code, message: `${message} ncu: ${lineAt(log, found.index)}`, remedy };
   }
   return null;
+}
+
+/**
+ * The end of a process that ncu cannot tell of any more: it was stopped at its memory limit, or died after ncu had begun to save device
+ * memory in system memory. null: neither.
+ */
+export function replayMemory(log: string, atLimit: boolean): Reason | null {
+  const saving = /^.{0,80}Backing up device memory in system memory/m.test(log);
+  if (!atLimit && !saving) return null;
+  return {
+    code: 'env.ncu-memory',
+    message: atLimit
+      ? 'ncu and the program it profiles were stopped at their memory limit.'
+      : 'ncu or the program died while device memory was being saved in system memory for replay.',
+    remedy: 'Profile a smaller size, or ask for fewer metrics.',
+  };
 }
 
 /** The first error line ncu marked itself, for a failure that is not in the table. */

@@ -124,10 +124,15 @@ export function countsOf(table: RawTable): { kernel: string; launches: number }[
   return [...counts].map(([kernel, launches]) => ({ kernel, launches }));
 }
 
-/** Times a launch was replayed, the most of any: a column of ncu's own, else its progress lines ("… 100% - 13 passes"); null: it says none. */
+/**
+ * Times a launch was replayed, the most of any: a column of ncu's own, else its progress lines ("… 100% - 13 passes", "Application replay
+ * pass 13"); null: it says none.
+ */
 export function passesIn(table: RawTable | null, log: string): number | null {
   const own = (table?.rows ?? []).map((_, row) => numberIn(table as RawTable, row, ['profiler__replayer_passes']));
-  const told = [...log.matchAll(/ (\d+) pass(?:es)?\b/g)].map((m) => Number(m[1]));
+  const told = [...log.matchAll(/ (\d+) pass(?:es)?\b|Application replay pass (\d+)/g)].map((m) =>
+    Number(m[1] ?? m[2]),
+  );
   const found = [...own.filter((passes) => passes !== null), ...told];
   return found.length === 0 ? null : Math.max(...found);
 }

@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import type { ChildExit, ChildHandle } from '../../base/process.ts';
 import { deriveSeed } from '../../base/random.ts';
-import type { ProfilePlan } from '../../contract/index.ts';
+import type { ProfilePlan, Replay } from '../../contract/index.ts';
 import { CandidateFault, EnvironmentFault, type Reason } from './classify.ts';
-import { classifyNcu, unknownNcuFault } from './classify-ncu.ts';
+import { classifyNcu, replayMemory, unknownNcuFault } from './classify-ncu.ts';
 import { messagesOf, type RawTable, rawTable } from './ncu-table.ts';
-import { startRunner } from './runner.ts';
-import { type Scope, Stopped } from './scope.ts';
+import { type Runner, startRunner, startRunners, type Wrapping } from './runner.ts';
+import type { Scope } from './scope.ts';
 import { LOG_CAP, readCapped, runTool } from './tool.ts';
 import { failOnCudaError } from './verify.ts';
 
@@ -14,6 +14,8 @@ import { failOnCudaError } from './verify.ts';
 const PROFILE_CALL_MS = 180_000;
 /** ncu writes its report after the target ended. */
 const REPORT_MS = 60_000;
+/** Runs of the program that one application replay may take. Every section of ncu needs some fifty passes. */
+const MAX_RUNS = 200;
 /** Cap on an imported page, bytes. */
 const PAGE_CAP = 64 * 1024 * 1024;
 
@@ -38,6 +40,9 @@ export interface Collected {
   readonly source: string;
   /** ncu's own messages. */
   readonly log: string;
+  /** How the passes were made, and how many times the program ran for them. */
+  readonly replay: Replay;
+  readonly runs: number;
   readonly exitCode: number | null;
   /** The candidate failed under ncu. */
   readonly fault: CandidateFault | null;
@@ -50,6 +55,7 @@ export interface Collected {
 }
 
 interface Target {
+  readonly runs: number;
   readonly exit: ChildExit | null;
   readonly fault: CandidateFault | null;
   readonly environment: EnvironmentFault | null;
@@ -88,14 +94,17 @@ export class Ncu {
   }
 
   /** One collection. Throws Stopped and faults of the environment that ncu's log does not explain. */
-  async collect(what: Collection): Promise<Collected> {
+  async collect(what: Collection, replay: Replay): Promise<Collected> {
     const report = this.scope.newFile('ncu');
     if (!what.printed) this.reports.push(`${report}.ncu-rep`);
     const logFile = this.scope.newFile('ncu-log');
     try {
       const began = performance.now();
       const output = what.printed ? printArgs : ['--force-overwrite', '--export', report];
-      const target = await this.target([this.path, ...collectArgs(what), ...output, '--log-file', logFile]);
+      const target = await this.target(
+        [this.path, ...collectArgs(what, replay), ...output, '--log-file', logFile],
+        replay,
+      );
       const collected = performance.now();
       const printed = await readCapped(this.scope, logFile, what.printed ? PAGE_CAP : LOG_CAP);
       // The log file belongs to ncu; what it printed elsewhere (it could not open the file, or did not start) counts only without it.
@@ -109,52 +118,88 @@ export class Ncu {
         table,
         source: table === null ? '' : source,
         log: (what.printed && table !== null ? messagesOf(said) : said).slice(0, LOG_CAP),
+        replay,
+        runs: target.runs,
         exitCode: target.exit?.exitCode ?? null,
-        fault: target.fault,
+        // ncu and its target share one limit, and it is ncu that saves memory aside.
+        fault: target.exit?.ended === 'memory' ? null : target.fault,
         collectMs: collected - began,
         importMs: performance.now() - collected,
       };
       const kept = what.printed || table === null ? null : this.scope.path(`${report}.ncu-rep`);
-      return { ...found, reason: table === null ? whyNothing(found.log, target, found.exitCode) : null, report: kept };
+      return { ...found, reason: table === null ? whyNothing(found.log, target) : null, report: kept };
     } finally {
       await Promise.all([report, logFile].map((name) => this.scope.remove(name)));
     }
   }
 
-  /**
-   * Drives the runner under ncu: a first call outside the range warms up, the second is bracketed by the profiler API. Failures come back:
-   * ncu's log may explain them better.
-   */
-  private async target(before: readonly string[]): Promise<Target> {
-    const { plan, scope } = this;
+  /** Runs the program under ncu. Failures come back: ncu's log may explain them better. */
+  private async target(before: readonly string[], replay: Replay): Promise<Target> {
     let child: ChildHandle | null = null;
-    const ending = async (): Promise<ChildExit | null> => (child ? child.exited : null);
+    const told = { runs: 0 };
+    const wrapping: Wrapping = {
+      before,
+      options: { env: this.env, profiling: true },
+      limits: { callMs: PROFILE_CALL_MS, setupMs: 120_000 },
+      onStart: (started) => {
+        child = started;
+      },
+    };
+    const ending = async (): Promise<ChildExit | null> => (child ? (child as ChildHandle).exited : null);
     try {
-      const runner = await startRunner(scope, plan, {
-        before,
-        options: { env: this.env, profiling: true },
-        limits: { callMs: PROFILE_CALL_MS, setupMs: 120_000 },
-        onStart: (started) => {
-          child = started;
-        },
-      });
-      const where = { arm: plan.arm.id, problem: plan.problem.id };
-      try {
-        await runner.load(plan.arm);
-        await runner.problem(plan.problem);
-        for (const [i, quantity] of (['plain', 'profile'] as const).entries()) {
-          await runner.prepare(deriveSeed(scope.ctx.seed, 'profile', i), 'none');
-          failOnCudaError(await runner.call(plan.arm.id, quantity), where);
-        }
-        return { exit: await runner.quit(REPORT_MS), fault: null, environment: null };
-      } catch (cause) {
-        throw await runner.faultOf(cause, where);
+      const exit = await (replay === 'application' ? this.everyRun(wrapping, told) : this.oneRun(wrapping, told));
+      return { ...told, exit, fault: null, environment: null };
+    } catch (cause) {
+      if (cause instanceof CandidateFault) return { ...told, exit: await ending(), fault: cause, environment: null };
+      if (cause instanceof EnvironmentFault) return { ...told, exit: await ending(), fault: null, environment: cause };
+      throw cause;
+    }
+  }
+
+  private async oneRun(wrapping: Wrapping, told: { runs: number }): Promise<ChildExit | null> {
+    const runner = await startRunner(this.scope, this.plan, wrapping);
+    told.runs++;
+    await this.drive(runner);
+    return runner.quit(REPORT_MS);
+  }
+
+  /**
+   * ncu starts the program for every pass and matches the launches, so all runs must do the same: they get the same requests with the
+   * same seeds, in a fresh process each.
+   */
+  private async everyRun(wrapping: Wrapping, told: { runs: number }): Promise<ChildExit | null> {
+    const runners = await startRunners(this.scope, this.plan, wrapping);
+    try {
+      for (; told.runs < MAX_RUNS; told.runs++) {
+        const runner = await runners.next();
+        if (runner === null) return runners.exit();
+        if (told.runs > 0) this.scope.ctx.progress(`profile: application replay, run ${told.runs + 1} of the program`);
+        await this.drive(runner);
+        await runner.leave();
+      }
+      throw new EnvironmentFault(
+        'env.ncu-failed',
+        `ncu ran the program ${MAX_RUNS} times by application replay and did not end.`,
+        'Profile a smaller size, or ask for fewer metrics.',
+      );
+    } finally {
+      await runners.end();
+    }
+  }
+
+  /** A first call outside the range warms up, the second is bracketed by the profiler API. */
+  private async drive(runner: Runner): Promise<void> {
+    const { plan, scope } = this;
+    const where = { arm: plan.arm.id, problem: plan.problem.id };
+    try {
+      await runner.load(plan.arm);
+      await runner.problem(plan.problem);
+      for (const [i, quantity] of (['plain', 'profile'] as const).entries()) {
+        await runner.prepare(deriveSeed(scope.ctx.seed, 'profile', i), 'none');
+        failOnCudaError(await runner.call(plan.arm.id, quantity), where);
       }
     } catch (cause) {
-      if (cause instanceof Stopped) throw cause;
-      if (cause instanceof CandidateFault) return { exit: await ending(), fault: cause, environment: null };
-      if (cause instanceof EnvironmentFault) return { exit: await ending(), fault: null, environment: cause };
-      throw cause;
+      throw await runner.faultOf(cause, where);
     }
   }
 
@@ -182,7 +227,11 @@ export class Ncu {
 
 const printArgs = ['--csv', '--print-units', 'base', '--page', 'raw'];
 
-function collectArgs(what: Collection): string[] {
+/**
+ * Application replay takes all of these options (NVIDIA documents no exception, and its table of compatibility lists every kind of metric for
+ * it); caches are emptied before every launch as for kernel replay, so that figures of different passes belong together.
+ */
+function collectArgs(what: Collection, replay: Replay): string[] {
   const { launch, metrics, maxLaunches } = what;
   const sections = what.source && what.set === undefined ? [...what.sections, 'SourceCounters'] : what.sections;
   return [
@@ -192,6 +241,7 @@ function collectArgs(what: Collection): string[] {
     'none',
     '--target-processes',
     'all',
+    ...(replay === 'application' ? ['--replay-mode', 'application'] : []),
     ...(what.set === undefined ? [] : ['--set', what.set]),
     ...(metrics.length > 0 ? ['--metrics', metrics.join(',')] : []),
     ...[...new Set(sections)].flatMap((s) => ['--section', s]),
@@ -202,10 +252,12 @@ function collectArgs(what: Collection): string[] {
   ];
 }
 
-function whyNothing(log: string, target: Target, exitCode: number | null): Reason | null {
-  const reason = classifyNcu(log);
-  if (reason && !(reason.code === 'env.ncu-empty' && target.fault)) return reason;
-  if (target.fault) return null;
-  if (target.environment) throw target.environment;
-  return unknownNcuFault(log, exitCode);
+function whyNothing(log: string, target: Target): Reason | null {
+  const { fault, environment, exit } = target;
+  const failed = fault !== null || environment !== null;
+  const reason = classifyNcu(log) ?? (failed ? replayMemory(log, exit?.ended === 'memory') : null);
+  if (reason && !(reason.code === 'env.ncu-empty' && fault)) return reason;
+  if (fault) return null;
+  if (environment) throw environment;
+  return unknownNcuFault(log, exit?.exitCode ?? null);
 }

@@ -6,6 +6,7 @@ import {
   type ProfileStages,
 } from '../../contract/index.ts';
 import { EnvironmentFault } from './classify.ts';
+import { collected, type Done, type Tool, whyOf } from './collecting.ts';
 import { type Collected, type Collection, Ncu } from './ncu.ts';
 import { packPage, packText } from './ncu-pages.ts';
 import {
@@ -17,19 +18,12 @@ import {
   passesIn,
   printTable,
   type RawTable,
-  replaced,
   sameLaunch,
   secondIds,
   throughputsIn,
-  unknownMetrics,
 } from './ncu-table.ts';
 import type { Scope } from './scope.ts';
-import { LOG_CAP, pause } from './tool.ts';
-
-/** Waits before another try when something else holds the counters, ms. */
-const BUSY_WAITS = [2_000, 6_000];
-/** Each answer "unknown metric" costs a start of ncu; it may name one at a time. */
-const UNKNOWN_TRIES = 3;
+import { LOG_CAP } from './tool.ts';
 
 export const emptyProfile = (): ProfileResult => ({
   mode: 'profile',
@@ -70,13 +64,14 @@ export async function profile(plan: ProfilePlan, scope: Scope, out: ProfileResul
 }
 
 async function profileBy(ncu: string, plan: ProfilePlan, scope: Scope, out: ProfileResult): Promise<void> {
-  const tool = new Ncu(scope, plan, ncu);
-  await tool.open();
+  const tool: Tool = { ncu: new Ncu(scope, plan, ncu), replay: 'kernel', tried: false };
+  await tool.ncu.open();
   try {
     if (plan.stages) await inStages(plan, plan.stages, scope, tool, out);
     else await atOnce(plan, scope, tool, out);
+    if (tool.replay === 'application') out.replay = 'application';
   } finally {
-    await tool.close();
+    await tool.ncu.close();
   }
 }
 
@@ -90,41 +85,6 @@ function misfit(
   const versions = programs.map(({ version }) => version ?? 'unknown').join(', ');
   const here = `ncu ${versions}, driver ${driver ?? 'unknown'}, ${gpu?.name ?? 'GPU unknown'}`;
   return new EnvironmentFault(reason.code, `${reason.message} (Here: ${here}.)`, reason.remedy);
-}
-
-interface Done extends Collected {
-  readonly asked: readonly string[];
-  readonly unknown: readonly string[];
-}
-
-/** Collects; waits while the counters are in use, and leaves out metrics that this ncu or GPU does not know. */
-async function patiently(
-  tool: Ncu,
-  scope: Scope,
-  what: Collection,
-  instead: ProfileStages['instead'] = {},
-): Promise<Done> {
-  let asked = [...what.metrics];
-  const gone = new Set<string>();
-  for (let busy = 0, tries = 0; ; ) {
-    const got = await tool.collect({ ...what, metrics: asked });
-    const wait = BUSY_WAITS[busy];
-    if (got.reason?.code === 'env.ncu-busy' && wait !== undefined) {
-      busy++;
-      scope.ctx.progress('profile: the counters are in use, trying again');
-      await pause(scope, wait);
-      continue;
-    }
-    const unknown = got.table === null && got.fault === null ? unknownMetrics(got.log, asked) : [];
-    if (unknown.length === 0 || tries === UNKNOWN_TRIES) return { ...got, asked, unknown: [...gone] };
-    tries++;
-    for (const id of unknown) gone.add(id);
-    const rest = replaced(asked, unknown, gone, instead);
-    // Asked for nothing, ncu would collect a set of its own.
-    if (rest.length === 0 && what.sections.length === 0) return { ...got, asked, unknown: [...gone] };
-    asked = rest;
-    scope.ctx.progress(`profile: ${unknown.length} metrics are not known here, trying without`);
-  }
 }
 
 /** Puts what a collection says of itself into the result; false: it holds no launch, and nothing more can be had. */
@@ -148,12 +108,13 @@ const stageOf = (got: Done, of: Stage, note?: string): ProfileStage => ({
   unknown: [...got.unknown],
   launches: got.table?.rows.length ?? 0,
   passes: passesIn(got.table, got.log),
+  ...(got.replay === 'application' ? { replay: got.replay } : {}),
   collectMs: Math.round(got.collectMs),
   importMs: Math.round(got.importMs),
   ...(note === undefined ? {} : { note }),
 });
 
-async function atOnce(plan: ProfilePlan, scope: Scope, tool: Ncu, out: ProfileResult): Promise<void> {
+async function atOnce(plan: ProfilePlan, scope: Scope, tool: Tool, out: ProfileResult): Promise<void> {
   const { metrics, sections, set, source, maxLaunches } = plan;
   scope.ctx.progress(`profile ${plan.problem.id}`);
   // A set brings the metrics itself; the plan's then only name the columns that every launch keeps.
@@ -161,7 +122,7 @@ async function atOnce(plan: ProfilePlan, scope: Scope, tool: Ncu, out: ProfileRe
   // Without a source page ncu can print the figures itself, which spares the process that would read its report.
   const printed = !source && set === undefined && plan.keepLaunches !== undefined;
   const what: Collection = { metrics: asked, sections, set, source, launch: null, maxLaunches, printed };
-  const got = await patiently(tool, scope, what);
+  const got = await collected(tool, scope, what);
   if (!told(got, out)) return;
   if (set === undefined) {
     if (printed)
@@ -207,13 +168,13 @@ async function inStages(
   plan: ProfilePlan,
   stages: ProfileStages,
   scope: Scope,
-  tool: Ncu,
+  tool: Tool,
   out: ProfileResult,
 ): Promise<void> {
   scope.ctx.progress(`profile ${plan.problem.id}: every launch`);
   const { metrics, maxLaunches } = plan;
   const every: Collection = { metrics, sections: [], source: false, launch: null, maxLaunches, printed: true };
-  const first = await patiently(tool, scope, every, stages.instead);
+  const first = await collected(tool, scope, every, stages.instead);
   if (!told(first, out)) return;
   const order = byTime(first.table, stages.duration);
   const all = first.table.rows.map((_, row) => row);
@@ -241,7 +202,7 @@ async function evidenceOf(
   plan: ProfilePlan,
   stages: ProfileStages,
   scope: Scope,
-  tool: Ncu,
+  tool: Tool,
   out: ProfileResult,
   first: Done & { readonly table: RawTable },
   row: number,
@@ -266,7 +227,7 @@ async function evidenceOf(
   for (let i = 0; i < skips.length; ) {
     const launch = single ? null : { name: choice.name, skip: skips[i] as number };
     const what: Collection = { metrics, sections: stages.sections, source, launch, printed: false };
-    const got = await patiently(tool, scope, what, stages.instead);
+    const got = await collected(tool, scope, what, stages.instead);
     out.log = `${out.log}\n${got.log}`.slice(0, LOG_CAP);
     if (got.fault) out.incidents.push(got.fault.incident);
     last = got;
@@ -286,11 +247,6 @@ async function evidenceOf(
 }
 
 const withTable = (got: Done): got is Done & { readonly table: RawTable } => got.table !== null;
-
-const whyOf = (got: Collected): string =>
-  got.fault?.incident.message ||
-  [got.reason?.message, got.reason?.remedy].filter(Boolean).join(' ') ||
-  (got.table === null ? 'ncu printed no launch' : 'ncu profiled another kernel');
 
 const failedStage = (got: Done, { sections }: ProfileStages, launch: number): ProfileStage =>
   stageOf(got, { stage: 'evidence', sections, launch }, `The second stage gave nothing: ${whyOf(got)}`);

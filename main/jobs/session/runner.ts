@@ -2,7 +2,7 @@ import type { ChildExit, ChildHandle } from '../../base/process.ts';
 import { type Arm, type GpuInfo, gpuInfoSchema, type Problem } from '../../contract/index.ts';
 import type { StartOptions } from '../context.ts';
 import { CandidateFault, candidateFault, EnvironmentFault, environmentOf, type Where } from './classify.ts';
-import { type Peer, StartFault, startPeer } from './peer.ts';
+import { type Launch, type Peer, PeerSeries, StartFault, startPeer } from './peer.ts';
 import { elementBytes, problemText } from './problem-text.ts';
 import {
   type CallReply,
@@ -138,6 +138,11 @@ export class Runner {
     return this.peer.quit(graceMs);
   }
 
+  /** Ends this run of the program; what started it lives on and may start the next. */
+  leave(): Promise<void> {
+    return this.peer.leave();
+  }
+
   /** Kills it; null = it is still there (stuck in the driver). */
   end(): Promise<ChildExit | null> {
     return this.peer.end();
@@ -180,21 +185,58 @@ export class Runner {
  * Starts a runner, lets it initialise the GPU and load the shim. No candidate is in it yet, so every failure is an EnvironmentFault.
  */
 export async function startRunner(scope: Scope, files: RunnerFiles, wrapping?: Wrapping): Promise<Runner> {
+  const peer = await starting(scope, () => startPeer(scope, ...commandOf(files, wrapping)));
+  return greeted(scope, peer, files, wrapping);
+}
+
+/** A launcher that runs the runner again and again (ncu's application replay), one after the other. */
+export interface Runners {
+  /** The next run, as `startRunner` gives one; null: the launcher has ended by itself. */
+  next(): Promise<Runner | null>;
+  /** How it ended; null: it has not. */
+  exit(): ChildExit | null;
+  /** Kills the launcher with all it started; waits until they are gone. */
+  end(): Promise<void>;
+}
+
+/** Starts such a launcher. Failures as those of `startRunner`. */
+export async function startRunners(scope: Scope, files: RunnerFiles, wrapping: Wrapping): Promise<Runners> {
+  const peers = await starting(scope, () => PeerSeries.start(scope, ...commandOf(files, wrapping)));
+  const launcher = { kill: () => peers.child.kill() };
+  scope.add(launcher);
+  return {
+    next: async () => {
+      const peer = await starting(scope, () => peers.next());
+      return peer && greeted(scope, peer, files, wrapping);
+    },
+    exit: () => peers.exit,
+    end: async () => {
+      await peers.end();
+      scope.drop(launcher);
+    },
+  };
+}
+
+const commandOf = (files: RunnerFiles, wrapping?: Wrapping): Launch => [
+  (socket) => [...(wrapping?.before ?? []), `./${files.runner}`, socket],
+  { sandbox: true, gpu: true, ...wrapping?.options },
+  wrapping?.onStart,
+];
+
+/** A start, its failure told as what it is: no candidate has had a part in it. */
+async function starting<T>(scope: Scope, start: () => Promise<T>): Promise<T> {
   if (scope.stopped) throw new Stopped(scope.stopped);
-  const limits = { ...defaultLimits, ...wrapping?.limits };
-  limits.callMs = Math.min(limits.callMs, scope.ctx.limits.wallMs / 3);
-  let peer: Peer;
   try {
-    peer = await startPeer(
-      scope,
-      (socket) => [...(wrapping?.before ?? []), `./${files.runner}`, socket],
-      { sandbox: true, gpu: true, ...wrapping?.options },
-      wrapping?.onStart,
-    );
+    return await start();
   } catch (cause) {
     if (scope.stopped) throw new Stopped(scope.stopped);
     throw cause instanceof StartFault ? environmentOf(cause.fault, cause.exit, 'runner') : cause;
   }
+}
+
+async function greeted(scope: Scope, peer: Peer, files: RunnerFiles, wrapping?: Wrapping): Promise<Runner> {
+  const limits = { ...defaultLimits, ...wrapping?.limits };
+  limits.callMs = Math.min(limits.callMs, scope.ctx.limits.wallMs / 3);
   try {
     const { json } = await peer.request('hello', '', limits.setupMs);
     const gpu = json.gpu === null ? null : gpuInfoSchema.safeParse(json.gpu);

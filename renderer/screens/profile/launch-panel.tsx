@@ -1,4 +1,5 @@
 import type { Launch } from '../../../main/contract/profile.ts';
+import { replayWords } from '../../../main/contract/replay.ts';
 import { useQuery } from '../../api/client.ts';
 import { setQuery } from '../../app/navigation.ts';
 import { CopyLine } from '../../ui/copy.tsx';
@@ -78,7 +79,8 @@ export function CollectionPanel({ context }: { readonly context: ProfileContext 
     <Panel title="How it was collected">
       <p className="muted">
         {evaluation.gpu?.name ?? 'GPU not recorded'}, Nsight Compute {profile.ncuVersion ?? 'version not recorded'}, at{' '}
-        <span className="mono">{profile.problem ?? 'a size not recorded'}</span>, clocks left as they were.
+        <span className="mono">{profile.problem ?? 'a size not recorded'}</span>, clocks left as they were,{' '}
+        {replayWords(profile.replay)}.
       </p>
       {profile.stages === undefined ? (
         <p className="muted">The stages were not recorded.</p>
@@ -108,6 +110,7 @@ export function CollectionPanel({ context }: { readonly context: ProfileContext 
                 <td title={[...stage.metrics, ...stage.sections].join('\n')}>
                   {stage.metrics.length} metrics{stage.sections.length > 0 && `, ${stage.sections.join(', ')}`}
                   {stage.unknown.length > 0 && <span className="muted">; {stage.unknown.length} not known here</span>}
+                  {stage.replay && <div className="muted">by {replayWords(stage.replay)}</div>}
                   {stage.note && <div className="muted">{stage.note}</div>}
                 </td>
                 <td className="num">{duration(stage.collectMs)}</td>

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { checkArguments, defaultArguments } from '../agents/index.ts';
+import { attempt } from '../base/fault.ts';
 import { sha256Hex } from '../base/hash.ts';
 import { readInput } from '../base/input.ts';
 import { dataDir } from '../base/paths.ts';
@@ -25,9 +26,10 @@ import {
   jobSchema,
   type SizeSet,
 } from '../contract/index.ts';
+import { stateOf } from '../optimizer/index.ts';
 import { type AppContext, historyFolder, settingsOf, withStore } from './context.ts';
 import type { ServiceContext } from './events.ts';
-import { reportOf } from './report.ts';
+import { knownOf } from './start.ts';
 
 export interface BenchParams extends Choice {
   readonly sizes: readonly SizeSet[];
@@ -227,27 +229,30 @@ function unique(candidates: BenchCandidate[]): BenchCandidate[] {
   return candidates;
 }
 
-/** Of each task and type the accepted version with the highest P over all runs of the history. */
+/** Of each task and type the accepted version with the highest P over all runs of the history; none of the bin, none of a damaged run. */
 async function fromHistory(chosen: readonly Chosen[], ctx: ServiceContext): Promise<Candidates> {
-  const best = new Map<string, { score: number; candidate: BenchCandidate; source: string }>();
+  const best = new Map<string, { candidate: BenchCandidate; source: string }>();
   await withStore(ctx, historyFolder(), async (store) => {
-    for (const run of await store.runs(100_000)) {
-      const { task, dtype } = run.config;
-      if (!chosen.some((c) => c.task.task.id === task && c.dtype === dtype)) continue;
-      if (run.kind === 'demo' || run.kind === 'replay') continue;
-      const { state } = await reportOf(store, run.id);
-      for (const round of state.rounds)
-        for (const attempt of round.attempts) {
-          const score = attempt.evaluation?.figures?.score?.value;
-          if (attempt.evaluation?.outcome !== 'accepted' || score === undefined || attempt.source === null) continue;
-          const key = `${task} ${dtype}`;
-          if ((best.get(key)?.score ?? 0) >= score) continue;
-          const label = `${run.id} r${round.round}.a${attempt.attempt}`;
-          const args = checkArguments(attempt.compileArgs ?? []).arguments;
-          const hash = sha256Hex(attempt.source);
-          const candidate = { task, dtype, label, source: hash, compileArgs: [...args] };
-          best.set(key, { score, candidate, source: attempt.source });
-        }
+    const wanted = (await store.versions())
+      .filter((v) => v.outcome === 'accepted' && v.score !== null && v.round > 0)
+      .filter((v) => v.kind !== 'demo' && v.kind !== 'replay')
+      .filter((v) => chosen.some((c) => c.task.task.id === v.task && c.dtype === v.dtype))
+      .sort((a, b) => (b.score?.value ?? 0) - (a.score?.value ?? 0));
+    for (const v of wanted) {
+      const key = `${v.task} ${v.dtype}`;
+      if (best.has(key)) continue;
+      const known = await attempt(async () => knownOf(stateOf(await store.events(v.run)), v));
+      if (!known.ok) {
+        const { message, remedy, detail } = known.error;
+        ctx.emit({ type: 'notice', message, remedy, detail });
+        continue;
+      }
+      const { source, compileArgs } = known.value;
+      if (source === null) continue;
+      const { arguments: args } = checkArguments([...compileArgs]);
+      const label = `${v.run} r${v.round}.a${v.attempt}`;
+      const candidate = { task: v.task, dtype: v.dtype, label, source: sha256Hex(source), compileArgs: [...args] };
+      best.set(key, { candidate, source });
     }
   });
   const found = [...best.values()];

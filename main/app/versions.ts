@@ -52,7 +52,7 @@ export function listHistory(params: HistoryParams, ctx: ServiceContext): Promise
 /** The full id of a version whose run may be given by a part of its name or as "last". */
 async function fullId(store: Store, name: string): Promise<string> {
   const [run = '', ...rest] = name.split(':');
-  return [(await store.find(run)).id, ...rest].join(':');
+  return [await store.idOf(run), ...rest].join(':');
 }
 
 export interface BinParams {
@@ -71,7 +71,7 @@ export interface BinAnswer {
  */
 export function binRun({ run, deleted }: BinParams, ctx: ServiceContext): Promise<BinAnswer> {
   return withStore(ctx, historyFolder(), async (store) => {
-    const { id } = await store.find(run);
+    const id = await store.idOf(run);
     const all = [...(await store.versions(false)), ...(await store.versions(true))].filter((v) => v.run === id);
     if (all.length === 0)
       throw new AppFailure(
@@ -104,7 +104,7 @@ export interface PurgeAnswer extends PurgeReport {
 export function purgeBin({ runs, dryRun = false }: PurgeParams, ctx: ServiceContext): Promise<PurgeAnswer> {
   return withStore(ctx, historyFolder(), async (store) => {
     const bin = await store.bin();
-    const named = runs === undefined ? null : await Promise.all(runs.map(async (name) => (await store.find(name)).id));
+    const named = runs === undefined ? null : await Promise.all(runs.map((name) => store.idOf(name)));
     for (const id of named ?? []) {
       const entry = bin.find((b) => b.run === id);
       if (entry?.kept === null) continue;

@@ -16,6 +16,7 @@ import {
   deleteRun,
   type Environment,
   findRun,
+  findRunId,
   listHeads,
   listRuns,
   type NewRun,
@@ -130,7 +131,12 @@ export class Store {
     return listRuns(this.#db, limit);
   }
 
-  /** By id, unique beginning or end of it, or "last". Throws store.not-found. */
+  /** The whole id of a run, also of one that is damaged. Throws store.not-found. */
+  idOf(name: string): Promise<string> {
+    return findRunId(this.#db, name);
+  }
+
+  /** By id, unique beginning or end of it, or "last". Throws store.not-found, store.corrupt. */
   find(name: string): Promise<RunRecord> {
     return findRun(this.#db, name);
   }

@@ -10,6 +10,7 @@ import {
   stepResponseSchema,
 } from '../contract/index.ts';
 import type { ContentFiles } from './content.ts';
+import { readJson } from './damage.ts';
 import type { Database } from './db/database.ts';
 import type { RunRecord } from './runs.ts';
 import { storable } from './secrets.ts';
@@ -33,7 +34,8 @@ export async function exportRecording(
   const steps: Recording['steps'] = [];
   for (const row of rows) {
     // Cleaned again: this process may know keys that the one which stored it did not.
-    const response = storable(stepResponseSchema.parse(JSON.parse(await content.unpack(row))));
+    const kept = await readJson(content, run.id, `step ${row.position}`, row, (v) => stepResponseSchema.parse(v));
+    const response = storable(kept);
     steps.push({ position: row.position, requestHash: row.request_hash, response });
   }
   return {

@@ -14,16 +14,28 @@ export interface ReplyRow {
   readonly completionTokens: number | null;
 }
 
-/** `body`: the usage event, `config`: its run's configuration, both as stored. */
+/** JSON that may have been damaged since it was stored; null: it cannot be read. */
+function read<T>(text: string): T | null {
+  try {
+    return JSON.parse(text) as T | null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * `body`: the usage event, `config`: its run's configuration, both as stored. Where they are damaged the reply is counted with what is
+ * known of it: one bad row must not hide what all others cost.
+ */
 export function replyRow(
   row: Pick<ReplyRow, 'run' | 'task' | 'at' | 'createdAt'>,
   body: string,
   config: string,
 ): ReplyRow {
-  const usage = JSON.parse(body) as Extract<RunEvent, { type: 'usage' }>;
-  const { provider, model, models } = JSON.parse(config) as RunConfig;
-  const own = models?.[usage.agent as AgentName];
+  const usage = read<Extract<RunEvent, { type: 'usage' }>>(body);
+  const { provider = 'unknown', model = 'unknown', models } = read<Partial<RunConfig>>(config) ?? {};
+  const own = models?.[usage?.agent as AgentName];
   const { run, task, at, createdAt } = row;
-  const { costUsd, promptTokens, completionTokens } = usage;
+  const { costUsd = null, promptTokens = null, completionTokens = null } = usage ?? {};
   return { run, task, at, createdAt, provider, model, ...own, costUsd, promptTokens, completionTokens };
 }

@@ -10,6 +10,7 @@ import {
   type Waiting,
 } from '../contract/index.ts';
 import type { ContentFiles } from './content.ts';
+import { readJson } from './damage.ts';
 import type { Database, Tx } from './db/database.ts';
 import { noteEnvironment } from './environment.ts';
 import type { Lease } from './lease.ts';
@@ -72,7 +73,7 @@ export class RunLogStore implements RunLog {
         position,
         what: 'The program now asks something else here; the answer kept from before was used.',
       });
-    return stepResponseSchema.parse(JSON.parse(await content.unpack(row)));
+    return readJson(content, this.run, `step ${position}`, row, (value) => stepResponseSchema.parse(value));
   }
 
   /** The intent: from here on a crash leaves a trace of what was under way. */

@@ -10,6 +10,7 @@ import {
   runStatusSchema,
 } from '../contract/index.ts';
 import type { ContentFiles } from './content.ts';
+import { readJson, readPartNow } from './damage.ts';
 import type { Row } from './db/connection.ts';
 import type { Database, Tx } from './db/database.ts';
 import { withoutKnownSecrets } from './secrets.ts';
@@ -95,7 +96,7 @@ export async function createRun(db: Database, run: NewRun): Promise<string> {
 
 const runKindSchema = z.enum(runKinds);
 
-function toRecord(row: Row): RunRecord {
+function fields(row: Row): RunRecord {
   return {
     id: String(row.id),
     kind: runKindSchema.parse(row.kind),
@@ -113,6 +114,9 @@ function toRecord(row: Row): RunRecord {
     score: row.score === null ? null : Number(row.score),
   };
 }
+
+/** Throws `store.corrupt` with the run's name. */
+const toRecord = (row: Row): RunRecord => readPartNow(String(row.id), 'its configuration', () => fields(row));
 
 /** Runs, newest first. */
 export async function listRuns(db: Database, limit = 100): Promise<RunRecord[]> {
@@ -147,13 +151,14 @@ type HeadCells = [
 
 /**
  * Heads of runs, newest first, as one JSON text: for thousands of them many times faster than rows with their configuration, which was
- * checked when it was written.
+ * checked when it was written. One that is damaged since is in the list as well, with "damaged" for its provider.
  */
 export async function listHeads(db: Database, limit: number): Promise<RunHead[]> {
   const found = await db.get<{ rows: string }>(
     `SELECT json_group_array(json_array(id, kind, status, created_at, updated_at, score, task, dtype, provider, model)) AS rows FROM
        (SELECT id, kind, status, created_at, updated_at, iif(score IS NULL, NULL, printf('%!.17g', score)) AS score, task, dtype,
-          json_extract(config, '$.provider') AS provider, json_extract(config, '$.model') AS model
+          iif(json_valid(config), json_extract(config, '$.provider'), 'damaged') AS provider,
+          iif(json_valid(config), json_extract(config, '$.model'), '') AS model
         FROM runs ORDER BY created_at DESC, id DESC LIMIT ?)`,
     [limit],
   );
@@ -173,25 +178,25 @@ export async function listHeads(db: Database, limit: number): Promise<RunHead[]>
   );
 }
 
-/** Finds a run by its id, a unique beginning or end of it, or "last". Throws store.not-found. */
-export async function findRun(db: Database, name: string): Promise<RunRecord> {
-  if (name === 'last') {
-    const [newest] = await listRuns(db, 1);
-    if (newest) return newest;
+/** The whole id of a run that is named by its id, a unique beginning or end of it, or "last". Throws store.not-found. */
+export async function findRunId(db: Database, name: string): Promise<string> {
+  const rows =
+    name === 'last'
+      ? await db.all<{ id: string }>('SELECT id FROM runs ORDER BY created_at DESC, id DESC LIMIT 1')
+      : await db.all<{ id: string }>('SELECT id FROM runs WHERE id = ?', [name]);
+  if (rows[0]) return rows[0].id;
+  if (name === 'last')
     throw new AppFailure(err('store.not-found', 'The history holds no run yet.', { detail: db.file }).error);
-  }
-  const exact = await db.get('SELECT * FROM runs WHERE id = ?', [name]);
-  if (exact) return toRecord(exact);
   const near =
     name.length < 3
       ? []
-      : await db.all('SELECT * FROM runs WHERE substr(id, 1, ?) = ? OR substr(id, -?) = ? LIMIT 2', [
+      : await db.all<{ id: string }>('SELECT id FROM runs WHERE substr(id, 1, ?) = ? OR substr(id, -?) = ? LIMIT 2', [
           name.length,
           name,
           name.length,
           name,
         ]);
-  if (near.length === 1 && near[0]) return toRecord(near[0]);
+  if (near.length === 1 && near[0]) return near[0].id;
   throw new AppFailure(
     err(
       'store.not-found',
@@ -202,6 +207,14 @@ export async function findRun(db: Database, name: string): Promise<RunRecord> {
       },
     ).error,
   );
+}
+
+/** Finds a run by its id, a unique beginning or end of it, or "last". Throws store.not-found, store.corrupt. */
+export async function findRun(db: Database, name: string): Promise<RunRecord> {
+  const id = await findRunId(db, name);
+  const row = await db.get('SELECT * FROM runs WHERE id = ?', [id]);
+  if (row) return toRecord(row);
+  throw new AppFailure(err('store.not-found', `Run ${id} is no longer in the history.`).error);
 }
 
 /** Durable events after sequence number `after`, in order; `type`: those of one kind only. */
@@ -218,7 +231,7 @@ export async function readEvents(
   );
   const out: StoredEvent[] = [];
   for (const row of rows) {
-    const event = runEventSchema.parse(JSON.parse(await content.unpack(row)));
+    const event = await readJson(content, run, `event ${row.seq}`, row, (value) => runEventSchema.parse(value));
     out.push({ seq: row.seq, at: row.at, ...event });
   }
   return out;

@@ -8,6 +8,7 @@ import {
   stepResponseSchema,
 } from '../contract/index.ts';
 import type { ContentFiles } from './content.ts';
+import { readJson } from './damage.ts';
 import type { Database } from './db/database.ts';
 
 interface StepSql {
@@ -52,11 +53,14 @@ export async function findStep(
   ]);
   if (!row) throw new AppFailure(err('store.not-found', `Run ${run} has no step ${position}.`).error);
   const asked = row.request !== null || row.request_content !== null;
-  const request = asked ? await content.unpack({ body: row.request, content: row.request_content }) : null;
-  const response = row.state === 'done' ? stepResponseSchema.parse(JSON.parse(await content.unpack(row))) : null;
+  const what = `step ${position}`;
+  const packed = { body: row.request, content: row.request_content };
+  const request = asked ? await readJson(content, run, what, packed, (v) => chatRequestSchema.parse(v)) : null;
+  const response =
+    row.state === 'done' ? await readJson(content, run, what, row, (v) => stepResponseSchema.parse(v)) : null;
   return {
     ...toLine(row),
-    request: request === null ? null : chatRequestSchema.parse(JSON.parse(request)),
+    request,
     reply: response?.kind === 'chat' ? response.reply : null,
     job: response?.kind === 'job' ? response.result : null,
     approval: response?.kind === 'approval' ? response : null,

@@ -1,4 +1,4 @@
-import type { Dtype, Evaluation, SizeSet } from '../../contract/index.ts';
+import { AppFailure, type Dtype, type Evaluation, type SizeSet } from '../../contract/index.ts';
 import type { Store } from '../../store/index.ts';
 
 export interface Baseline {
@@ -15,10 +15,20 @@ export async function newestBaseline(
   sizeSet: SizeSet,
 ): Promise<Baseline | null> {
   for (const id of await store.measuredOrigins(task, dtype)) {
-    const run = await store.find(id);
-    if (run.config.sizeSet !== sizeSet) continue;
-    const event = await store.firstEvent(id, 'baseline');
-    if (event?.type === 'baseline') return { run: id, at: event.at, evaluation: event.evaluation };
+    const found = await baselineOf(store, id, sizeSet);
+    if (found) return found;
   }
   return null;
+}
+
+/** null: measured with other sizes, or the run is damaged: an older one serves. */
+async function baselineOf(store: Store, id: string, sizeSet: SizeSet): Promise<Baseline | null> {
+  try {
+    if ((await store.find(id)).config.sizeSet !== sizeSet) return null;
+    const event = await store.firstEvent(id, 'baseline');
+    return event?.type === 'baseline' ? { run: id, at: event.at, evaluation: event.evaluation } : null;
+  } catch (fault) {
+    if (fault instanceof AppFailure && ['store.corrupt', 'store.not-found'].includes(fault.error.code)) return null;
+    throw fault;
+  }
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileFault } from '../base/fault.ts';
 import { writeFileAtomic } from '../base/files.ts';
 import { type ChatOutcome, type ChatProvider, type ChatRequest, err, ok, type Result } from '../contract/index.ts';
 
@@ -87,7 +88,7 @@ async function answerOf(request: ChatRequest, position: string, options: ManualO
 /**
  * A person carries prompts and answers: the prompt becomes a file `NNN-<position>.prompt.md`, the answer is read from
  * `NNN-<position>.answer.md` once that is there and not empty; until then the run is parked. No key, no network.
- * Errors: `env.not-writable` when the folder cannot be used.
+ * Errors: `env.not-writable`, `env.disk-full` when the folder cannot be used.
  */
 export function manualProvider(options: ManualOptions): ChatProvider {
   return {
@@ -97,10 +98,8 @@ export function manualProvider(options: ManualOptions): ChatProvider {
       try {
         return await answerOf(request, position, options);
       } catch (fault) {
-        return err('env.not-writable', `The folder ${options.dir} for prompts and answers cannot be used.`, {
-          remedy: 'Give write permission there, or choose another data folder (CUDAMASTER_HOME).',
-          detail: fault instanceof Error ? fault.message : String(fault),
-        });
+        // Of the disk, and told as such: the step stays open, and resuming the run asks it once more.
+        return { ok: false, error: fileFault(fault, options.dir, 'Writing the prompt to').error };
       }
     },
   };
@@ -108,7 +107,7 @@ export function manualProvider(options: ManualOptions): ChatProvider {
 
 /**
  * Gives an answer for a position from outside (a screen, `cudamaster answer`): writes the answer file of a prompt that waits.
- * Error `store.not-found` when no prompt of that position is there.
+ * Errors: `store.not-found` when no prompt of that position is there; `env.*` when it cannot be written: the prompt still waits then.
  */
 export async function giveAnswer(dir: string, position: string, answer: string): Promise<Result<string>> {
   const names = existsSync(dir) ? await readdir(dir) : [];
@@ -117,6 +116,10 @@ export async function giveAnswer(dir: string, position: string, answer: string):
     return err('store.not-found', `No prompt waits for an answer at ${position}.`, { detail: dir });
   if (answer.trim() === '') return err('usage', 'The answer is empty.');
   const path = join(dir, prompt.replace(/\.prompt\.md$/, '.answer.md'));
-  await writeWhole(path, answer);
+  try {
+    await writeWhole(path, answer);
+  } catch (fault) {
+    return { ok: false, error: fileFault(fault, path, 'Writing').error };
+  }
   return ok(path);
 }

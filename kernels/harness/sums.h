@@ -37,6 +37,13 @@ inline double chain(const std::vector<float>& sums, int order) {
   return double(s);
 }
 
+/** Largest error of the chains over the threads' sums, in all orders. */
+inline double chainError(const std::vector<float>& sums, double exact) {
+  double errors[kOrders];
+  parallelChunks(kOrders, 1, [&](int64_t order, int64_t, int64_t) { errors[order] = std::fabs(chain(sums, int(order)) - exact); });
+  return *std::max_element(errors, errors + kOrders);
+}
+
 }  // namespace detail
 
 /**
@@ -70,11 +77,7 @@ Total total(int64_t n, const Of& term) {
   Sum sum, squares;
   for (const Total& part : parts) sum.add(part.sum), squares.add(part.squares);
   Total out{sum.value(), squares.value(), 0};
-  double errors[detail::kOrders];
-  parallelChunks(detail::kOrders, 1, [&](int64_t order, int64_t, int64_t) {
-    errors[order] = std::fabs(detail::chain(floats, int(order)) - out.sum);
-  });
-  out.chainError = *std::max_element(errors, errors + detail::kOrders);
+  out.chainError = detail::chainError(floats, out.sum);
   return out;
 }
 

@@ -174,7 +174,7 @@ export async function writeBundle(
   shared = false,
 ): Promise<void> {
   const building = join(dirname(folder), `.${basename(folder)}.${process.pid}.tmp`);
-  await sweepBuilding(folder);
+  await rm(building, { recursive: true, force: true });
   const files = shared ? join(dirname(folder), 'files') : join(building, 'files');
   await mkdir(building, { recursive: true });
   await mkdir(files, { recursive: true });
@@ -187,18 +187,42 @@ export async function writeBundle(
   await writeFileAtomic(join(building, 'job.json'), `${JSON.stringify(bundle.job, null, 1)}\n`, 0o644);
   await writeFileAtomic(join(building, 'request.json'), `${JSON.stringify(request, null, 1)}\n`, 0o644);
   await writeFileAtomic(join(building, 'README.txt'), readme(request), 0o644);
+  for (const name of await readdir(folder).catch(() => [] as string[]))
+    if (setAsideName.test(name)) await rename(join(folder, name), join(building, name)).catch(() => {});
   await rm(folder, { recursive: true, force: true });
   await rename(building, folder);
 }
 
-/** Removes what writers of this folder left that were killed, and our own earlier try. */
-async function sweepBuilding(folder: string): Promise<void> {
+/** Results that could not be used: kept for whoever wants to know why. */
+const setAsideName = /^result\.bad-\d+\.json$/;
+
+/** Nobody writes a bundle for so long; a process number may be another process's by then, ms. */
+const abandonedMs = 3600 * 1000;
+
+/** Removes what writers of this folder left that were killed, and our own earlier try; of shared contents those half-written. */
+export async function sweepBuilding(folder: string): Promise<void> {
   const start = `.${basename(folder)}.`;
-  for (const name of await readdir(dirname(folder)).catch(() => [] as string[])) {
+  const parent = dirname(folder);
+  for (const name of await readdir(parent).catch(() => [] as string[])) {
     const pid = name.startsWith(start) ? /^(\d+)\.tmp$/.exec(name.slice(start.length))?.[1] : undefined;
-    if (pid === undefined || (Number(pid) !== process.pid && pidExists(Number(pid)))) continue;
-    await rm(join(dirname(folder), name), { recursive: true, force: true });
+    if (pid === undefined) continue;
+    const writing = Number(pid) !== process.pid && pidExists(Number(pid));
+    if (!writing || (await isAbandoned(join(parent, name))))
+      await rm(join(parent, name), { recursive: true, force: true });
   }
+  await sweepPartial(join(parent, 'files'), isAbandoned);
+}
+
+const isAbandoned = async (path: string): Promise<boolean> => {
+  const found = await lstat(path).catch(() => null);
+  return found !== null && Date.now() - found.mtimeMs > abandonedMs;
+};
+
+/** Removes files that writeFileAtomic left half-written, those of which `mayGo` says so. */
+export async function sweepPartial(folder: string, mayGo: (path: string) => Promise<boolean>): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [] as string[]))
+    if (/^\.\d+-[0-9a-f]{12}\.tmp$/.test(name) && (await mayGo(join(folder, name))))
+      await rm(join(folder, name), { force: true });
 }
 
 const readme = (request: BundleRequest): string =>

@@ -9,7 +9,7 @@ import {
   type JobBundle,
   unwrap,
 } from '../contract/index.ts';
-import { type BundleRequest, bundleName, readBundle, readResult, writeBundle } from './bundle-folder.ts';
+import { type BundleRequest, bundleName, readBundle, readResult, sweepBuilding, writeBundle } from './bundle-folder.ts';
 import { checkBundle, jobHash } from './bundle-hash.ts';
 import { importReport } from './report.ts';
 
@@ -44,6 +44,7 @@ export class BundleExecutor implements Executor {
     const request = this.request(bundle, options);
     const folder = this.folderOf(bundle, options);
     await mkdir(this.settings.root, { recursive: true });
+    await sweepBuilding(folder);
     const { result, aside } = await resultOrAside(folder, request, bundle);
     if (result) return { kind: 'done', result: await importReport(result, folder, options.reportFile) };
     if (!(await isWhole(folder, request))) await writeBundle(folder, bundle, request, this.settings.shared);
@@ -90,8 +91,11 @@ async function resultOrAside(folder: string, request: BundleRequest, bundle: Job
   } catch (fault) {
     if (!(fault instanceof AppFailure) || !['format.invalid', 'input.bundle'].includes(fault.error.code)) throw fault;
     const where = await BundleExecutor.setAside(folder);
-    if (where === null) throw fault;
-    return { result: null, aside: `${fault.error.message} It was set aside as ${where}; the job is to be run again.` };
+    const next =
+      where === null
+        ? `It could not be set aside: remove ${join(folder, 'result.json')} yourself; the job is to be run again.`
+        : `It was set aside as ${where}; the job is to be run again.`;
+    return { result: null, aside: `${fault.error.message} ${next}` };
   }
 }
 

@@ -6,7 +6,14 @@ import { writeFileAtomic } from '../base/files.ts';
 import { withFileLock } from '../base/flock.ts';
 import { printable } from '../base/printable.ts';
 import { type AppError, AppFailure, exitCodeOf, type JobResult, type ToolPaths } from '../contract/index.ts';
-import { findBundles, type OpenedBundle, readBundle, readResult, writeResult } from '../jobs/bundle-folder.ts';
+import {
+  findBundles,
+  type OpenedBundle,
+  readBundle,
+  readResult,
+  sweepPartial,
+  writeResult,
+} from '../jobs/bundle-folder.ts';
 import { optionalBuilds } from '../jobs/bundle-hash.ts';
 import { LocalExecutor, type LocalSettings } from '../jobs/local.ts';
 import { bundleReport, keepReport } from '../jobs/report.ts';
@@ -153,6 +160,8 @@ async function runOne(folder: string, executor: LocalExecutor, options: Options,
 
 async function runLocked(opened: OpenedBundle, executor: LocalExecutor, options: Options, io: WorkerIo): Promise<Line> {
   const { folder, request, bundle } = opened;
+  // The bundle is ours alone now: what a killed worker left half-written is nobody's.
+  await sweepPartial(folder, async () => true);
   const before = options.again ? null : await readResult(folder, request, bundle);
   if (before) {
     await copyResult(folder, before, options, io);

@@ -1,6 +1,16 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { sha256Hex } from '../../main/base/hash.ts';
 import { BundleExecutor } from '../../main/jobs/bundle.ts';
 import { findBundles, readBundle, readResult, writeResult } from '../../main/jobs/bundle-folder.ts';
@@ -127,16 +137,51 @@ describe('BundleExecutor', () => {
     expect(await code(ask())).toBe('ok');
   });
 
+  it('waits on with a broken result that cannot be set aside, and says what to do; what was set aside outlives mending', async () => {
+    using root = folder();
+    const { path } = await park(root.path);
+    const file = join(path, 'result.json');
+    writeFileSync(file, '{');
+    // In the place of a folder that cannot be written, which root can: a name that is taken by a folder with something in it.
+    const now = vi.spyOn(Date, 'now').mockReturnValue(7);
+    onTestFinished(() => void now.mockRestore());
+    mkdirSync(join(path, 'result.bad-7.json', 'x'), { recursive: true });
+    const { how } = await park(root.path);
+    expect(how).toContain('is no JSON');
+    expect(how).toContain(`remove ${file} yourself`);
+    expect(readFileSync(file, 'utf8')).toBe('{');
+    now.mockReturnValue(8);
+    // Copied back in part: the bundle is made anew, the broken result kept.
+    rmSync(join(path, 'job.json'));
+    await park(root.path);
+    expect(readFileSync(join(path, 'result.bad-8.json'), 'utf8')).toBe('{');
+    expect(await code(readBundle(path))).toBe('ok');
+  });
+
   it('sweeps what a writer that was killed left behind, not what a living one is writing', async () => {
     using root = folder();
     const { path } = await park(root.path);
     const name = path.slice(root.path.length + 1);
     const dead = join(root.path, `.${name}.4194305.tmp`);
     const living = join(root.path, `.${name}.1.tmp`);
+    const half = join(root.path, 'files', '.4194305-0123456789ab.tmp');
+    const young = join(root.path, 'files', '.4194306-0123456789ab.tmp');
+    mkdirSync(join(root.path, 'files'));
     for (const dir of [dead, living]) mkdirSync(dir);
+    for (const name of [half, young]) writeFileSync(name, '');
+    const longAgo = Date.now() / 1000 - 7200;
+    utimesSync(half, longAgo, longAgo);
+    // The bundle itself is there: its writer was killed after another one had written it.
+    await park(root.path);
+    const left = () => [dead, living, half, young].map((name) => existsSync(name));
+    expect(left()).toEqual([false, true, false, true]);
     rmSync(path, { recursive: true });
     await park(root.path);
-    expect([existsSync(dead), existsSync(living), existsSync(join(path, 'request.json'))]).toEqual([false, true, true]);
+    expect([...left(), existsSync(join(path, 'request.json'))]).toEqual([false, true, false, true, true]);
+    // Nobody writes one for two hours: the number belongs to another process by now.
+    utimesSync(living, longAgo, longAgo);
+    await park(root.path);
+    expect(existsSync(living)).toBe(false);
   });
 });
 

@@ -41,6 +41,8 @@ describe('worker', () => {
       await makeBundle(dir.path, 'r1.a0.eval', 'int main() { return 0; }'),
       await makeBundle(dir.path, 'r1.a1.eval', 'int main() { return nothing; }'),
     ];
+    // Of a worker that was killed while it wrote.
+    writeFileSync(join(paths[0] as string, '.4194305-0123456789ab.tmp'), '');
     const first = await worker(['--json', dir.path]);
     expect(first.code).toBe(0);
     expect(lines(first.out).at(-1)).toEqual({ ok: true, value: { done: 2, kept: 0, failed: 0 } });

@@ -4,14 +4,15 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import type { ChatRequest } from '../../main/contract/index.ts';
 import { manualProvider } from '../../main/llm/index.ts';
 import { root } from '../app/lab.ts';
 
-const request = {
+const request: ChatRequest = {
   agent: 'planner',
   messages: [{ role: 'user', content: 'why? '.repeat(4000) }],
   maxTokens: 100,
-} as const;
+};
 
 it('says that the disk is full, leaves nothing half-written, and goes on when there is space again', () => {
   const work = mkdtempSync(join(tmpdir(), 'cm-manual-disk-'));

@@ -6,6 +6,15 @@ import type { ShellClient } from './client.ts';
 
 /** A recording as one file; the same content under `.json` is taken as well. */
 export const recordingExtensions = ['cudamaster', 'json'] as const;
+/** A candidate's source. */
+export const kernelExtensions = ['cu'] as const;
+const openable: readonly string[] = [...recordingExtensions, ...kernelExtensions];
+const extensionOf = (path: string): string => extname(path).slice(1).toLowerCase();
+
+/** By its name: what it really is, its content tells when it is read. */
+export const isKernelFile = (path: string): boolean =>
+  (kernelExtensions as readonly string[]).includes(extensionOf(path));
+
 /** Ours are at most 2 MB; a pretty-printed one may be larger. */
 const fileLimit = 64 * 1024 * 1024;
 
@@ -16,7 +25,7 @@ const fileLimit = 64 * 1024 * 1024;
 export function filesOf(argv: readonly string[], folder: string): string[] {
   return argv
     .slice(1)
-    .filter((arg) => !arg.startsWith('-') && recordingExtensions.some((e) => extname(arg).toLowerCase() === `.${e}`))
+    .filter((arg) => !arg.startsWith('-') && openable.includes(extensionOf(arg)))
     .map((arg) => resolve(folder, arg));
 }
 

@@ -1,7 +1,9 @@
 import type { MenuItemConstructorOptions } from 'electron';
 
 export interface MenuActions {
-  openRecording(): void;
+  /** A recording or a kernel. */
+  openFile(): void;
+  exportWinner(): void;
   /** Address of a screen after `#`. */
   go(hash: string): void;
   keys(): void;
@@ -38,7 +40,8 @@ export function menuTemplate(
     {
       label: 'File',
       submenu: [
-        { label: 'Open Recording…', accelerator: 'CmdOrCtrl+O', click: () => actions.openRecording() },
+        { label: 'Open Recording or Kernel…', accelerator: 'CmdOrCtrl+O', click: () => actions.openFile() },
+        { label: 'Export Winner…', accelerator: 'CmdOrCtrl+Shift+E', click: () => actions.exportWinner() },
         { type: 'separator' },
         { label: 'Keys of Providers…', click: () => actions.keys() },
         { label: 'Show Data Folder', click: () => actions.dataFolder() },

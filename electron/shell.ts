@@ -5,9 +5,10 @@ import { configDir, dataDir, ensureDir } from '../main/base/paths.ts';
 import { ShellClient } from './client.ts';
 import { Closing } from './closing.ts';
 import { EngineProcess } from './engine-process.ts';
-import { filesOf, openRecording, recordingExtensions } from './files.ts';
+import { filesOf, isKernelFile, kernelExtensions, openRecording, recordingExtensions } from './files.ts';
 import { guardAll, guardSession, isOurs, mayOpen } from './guard.ts';
 import { answer } from './ipc.ts';
+import { evaluateKernel, kernelQuestion, openKernel } from './kernel-file.ts';
 import { Keys, keyNameSchema, protectionOf } from './keys.ts';
 import { MainWindow } from './main-window.ts';
 import { menuTemplate } from './menu.ts';
@@ -15,6 +16,7 @@ import { keysUrl, pageHandler, scheme, screensUrl } from './pages.ts';
 import { placesOf } from './places.ts';
 import { drivenHere, endOf, progressOf, RunWatch, taskBar } from './runs.ts';
 import { pagePreferences } from './window.ts';
+import { exportWinner, saveWinner } from './winner.ts';
 
 /** What is used of Electron: given from outside, so that tests can stand in for it. */
 export type ElectronApi = Pick<
@@ -166,7 +168,8 @@ export class Shell {
       Menu.buildFromTemplate(
         menuTemplate(
           {
-            openRecording: () => void this.#chooseRecording(),
+            openFile: () => void this.#chooseFile(),
+            exportWinner: () => void this.#exportWinner(),
             go: (hash) => this.go(hash),
             keys: () => this.#showKeys(),
             dataFolder: () => void this.#e.shell.openPath(dataDir()),
@@ -277,19 +280,52 @@ export class Shell {
 
   async openFile(file: string): Promise<void> {
     this.show();
+    if (isKernelFile(file)) return this.#openKernel(file);
     const opened = await openRecording(this.client, file);
     if (opened.ok) this.go('#/run');
     else await this.#window?.tell(opened.error);
   }
 
-  async #chooseRecording(): Promise<void> {
+  /** Opening runs nothing: what is to be done with it is asked. */
+  async #openKernel(file: string): Promise<void> {
+    const opened = await openKernel(this.client, file);
+    if (!opened.ok) return this.#window?.tell(opened.error);
+    const choice = (await this.#window?.ask('question', kernelQuestion(opened.value))) ?? 2;
+    if (choice === 2) return;
+    const begun = await evaluateKernel(this.client, opened.value, choice === 0 ? 'local' : 'bundle');
+    if (begun.ok) this.go(`#/run/${encodeURIComponent(begun.value.run)}`);
+    else await this.#window?.tell(begun.error);
+  }
+
+  async #chooseFile(): Promise<void> {
     if (this.#window === null) return;
     const { canceled, filePaths } = await this.#e.dialog.showOpenDialog(this.#window.browserWindow, {
-      title: 'Open a recording',
+      title: 'Open a recording or a kernel',
       properties: ['openFile'],
-      filters: [{ name: 'Recordings', extensions: [...recordingExtensions] }],
+      filters: [
+        { name: 'Recordings and kernels', extensions: [...recordingExtensions, ...kernelExtensions] },
+        { name: 'Recordings', extensions: [...recordingExtensions] },
+        { name: 'CUDA kernels', extensions: [...kernelExtensions] },
+      ],
     });
     if (!canceled) for (const file of filePaths) await this.openFile(file);
+  }
+
+  /** The best version of the run that is shown, or of the newest run that has one, as a ZIP. */
+  async #exportWinner(): Promise<void> {
+    const window = this.#window;
+    if (window === null) return;
+    const made = await exportWinner(this.client, window.browserWindow.webContents.getURL());
+    if (!made.ok) return window.tell(made.error);
+    const { canceled, filePath } = await this.#e.dialog.showSaveDialog(window.browserWindow, {
+      title: `Export ${made.value.version}`,
+      defaultPath: join(this.#e.app.getPath('downloads'), made.value.name),
+      filters: [{ name: 'ZIP archives', extensions: ['zip'] }],
+    });
+    if (canceled || !filePath) return;
+    const saved = await saveWinner(filePath, made.value);
+    if (!saved.ok) return window.tell(saved.error);
+    this.#e.shell.showItemInFolder(filePath);
   }
 
   /** Only what our own page made is saved, where the user says. */

@@ -198,6 +198,8 @@ export interface MetricLine {
 export interface TaskEntry {
   readonly id: string;
   readonly dtype: Dtype;
+  /** C name of the origin's wrapper; a candidate's has `_optimized` behind it. Absent: the task cannot be used. */
+  readonly wrapper?: string;
   readonly title: string | null;
   readonly category: string | null;
   readonly sizes: { readonly published: number; readonly large: number } | null;

@@ -7,6 +7,7 @@ import { bundleEngine } from '../../build/electron.ts';
 import { filesOf } from '../../electron/files.ts';
 import { endOf, longRunMs, progressOf, RunWatch, taskBar } from '../../electron/runs.ts';
 import { type Shell, startShell } from '../../electron/shell.ts';
+import { shownRun } from '../../electron/winner.ts';
 import type { RunRow, RunSnapshot } from '../../main/contract/index.ts';
 import { type StandIn, type StandInProcess, type StandInWindow, standIn } from './stand-in.ts';
 
@@ -179,13 +180,105 @@ describe('Desktop shell', () => {
     click('help', 'Nsight Compute Documentation');
     expect(e.opened).toEqual(['https://docs.nvidia.com/nsight-compute/']);
     e.chosen = [join(root, 'test/recordings/spmv_csr-fp32.json')];
-    click('File', 'Open Recording…');
+    click('File', 'Open Recording or Kernel…');
     const listed = async () => {
       const lines = await shell.client.call('recordings.list', {});
       return lines.ok ? lines.value.map((l) => l.id) : [];
     };
     await soon(listed).toContainEqual(expect.stringMatching(/^spmv_csr-fp32-[0-9a-f]{8}$/));
     expect(await runHere()).toEqual([]);
+  });
+});
+
+describe('Files of the user', () => {
+  const faster = join(root, 'test/candidates/dot_product/faster.cu');
+
+  test('a kernel is opened as a candidate of the task that its wrapper names; it is asked for before anything is built', async () => {
+    await start();
+    e.chosen = [faster];
+    click('File', 'Open Recording or Kernel…');
+    await soon(() => e.asked.length).toBe(1);
+    expect(e.asked[0]).toMatchObject({
+      message: 'Build and run faster.cu as a candidate of dot_product fp32?',
+      detail: expect.stringContaining(faster),
+      buttons: ['Run it here', 'Make a bundle for a GPU elsewhere', 'Cancel'],
+    });
+    // Closed: nothing was begun.
+    expect(await runHere()).toEqual([]);
+    e.answers.push(1);
+    await shell.openFile(faster);
+    const [run] = await runHere();
+    expect(run).toMatchObject({ kind: 'evaluate', task: 'dot_product', dtype: 'fp32' });
+    expect(window.webContents.sent.at(-1)).toEqual({ channel: 'go', args: [`#/run/${run?.id}`] });
+    await soon(async () => (await runHere())[0]?.status).toBe('parked');
+    const page = await e.loadPage();
+    // Its first event may not be written yet when the run is parked: the version has the file's name.
+    const labels = async () => (await page.got('versions.list', {})).map((v) => v.label);
+    await soon(labels).toEqual(['faster.cu']);
+  });
+
+  test('a file that is no candidate is told with what it lacks, and nothing is begun', async () => {
+    await start(['late.cu']);
+    const tell = async (text: string) => {
+      writeFileSync(join(home, 'late.cu'), text);
+      await shell.openFile(join(home, 'late.cu'));
+      return e.asked.at(-1);
+    };
+    expect(e.asked.at(-1)?.message).toMatch(/late\.cu cannot be read: there is no such file/);
+    expect((await tell('__global__ void k() {}'))?.message).toBe('late.cu has the wrapper of no task.');
+    const origin = readFileSync(join(root, 'kernels/mskernelbench/dot_product/origin.fp32.cu'), 'utf8');
+    expect(await tell(origin)).toMatchObject({
+      message: expect.stringContaining('the wrapper of an origin'),
+      detail: expect.stringMatching(/Call its wrapper \w+_optimized/),
+    });
+    const source = readFileSync(faster, 'utf8');
+    // A name in a comment is none.
+    expect((await tell(`// ${source.replaceAll('\n', '\n// ')}`))?.message).toContain('the wrapper of no task');
+    const other = 'extern "C" void softmax_fp32_optimized(float* y);';
+    const tasks = await shell.client.call('tasks.list', {});
+    const wrapper = (tasks.ok ? tasks.value : []).find((t) => t.id === 'softmax' && t.dtype === 'fp32')?.wrapper ?? '';
+    expect((await tell(source + other.replace('softmax_fp32', wrapper)))?.message).toMatch(
+      /several tasks: dot_product fp32, softmax fp32/,
+    );
+    writeFileSync(join(home, 'late.cu'), Buffer.from([0xff, 0xfe, 0x00, 0x41]));
+    await shell.openFile(join(home, 'late.cu'));
+    expect(e.asked.at(-1)?.buttons).toEqual(['OK']);
+    await shell.openFile(home);
+    expect(e.asked.at(-1)?.buttons).toEqual(['OK']);
+    expect(await runHere()).toEqual([]);
+  });
+
+  test('the winner of the run that is shown is exported where the user says', async () => {
+    await start();
+    click('File', 'Export Winner…');
+    await soon(() => e.asked.at(-1)?.message).toBe('No version was accepted yet.');
+    const page = await e.loadPage();
+    const { run } = await page.got('runs.replay', { recording: 'debug-from-wrong' });
+    await soon(async () => (await page.got('runs.get', { run })).row.status).toBe('done');
+    window.webContents.url = `app://cudamaster/index.html#/run/${run}?tab=agents`;
+    // Closed: nothing is written.
+    click('File', 'Export Winner…');
+    await soon(() => e.saving.length).toBe(1);
+    expect(e.saving[0]?.title).toBe(`Export ${run}:r1.a1`);
+    expect(e.saving[0]?.defaultPath).toMatch(/^\/home\/user\/downloads\/.+\.zip$/);
+    e.saveTo = join(home, 'winner.zip');
+    click('File', 'Export Winner…');
+    await soon(() => e.opened).toEqual([e.saveTo]);
+    const bytes = readFileSync(e.saveTo);
+    const wanted = await page.got('versions.export', { version: `${run}:r1.a1` });
+    expect(bytes.toString('base64')).toBe(wanted.base64);
+    // A place that cannot be written is told.
+    e.saveTo = home;
+    click('File', 'Export Winner…');
+    await soon(() => e.asked.at(-1)?.message).toContain('is a folder');
+  });
+
+  test('the run that a screen shows', () => {
+    const id = '261129-1755-adx3';
+    for (const hash of [`#/run/${id}`, `#/run/${id}?tab=agents`, `#/kernel/${id}%3Ar1.a0`, `#/profile/${id}:origin`])
+      expect([hash, shownRun(`app://cudamaster/${hash}`)]).toEqual([hash, id]);
+    for (const hash of ['', '#/home', '#/run/new', '#/kernel/softmax/bf16', '#/run/%E0%A4%A', `#/compare/${id}`])
+      expect([hash, shownRun(`app://cudamaster/${hash}`)]).toEqual([hash, null]);
   });
 });
 
@@ -236,6 +329,7 @@ describe('Runs in the task bar', () => {
     expect(filesOf(['app', '--no-sandbox', 'x.CUDAMASTER', '.', '/a/b.json', 'c.cu'], '/data')).toEqual([
       '/data/x.CUDAMASTER',
       '/a/b.json',
+      '/data/c.cu',
     ]);
   });
 });

@@ -216,6 +216,9 @@ export interface StandIn {
   menu: { label?: string; role?: string; submenu?: { label?: string; click?: () => void }[] }[];
   /** Files chosen in the next file dialog. */
   chosen: string[];
+  /** Where the next file is saved; null: the dialog is closed. What the dialogs were asked is in `saving`. */
+  saveTo: string | null;
+  readonly saving: { title: string; defaultPath: string }[];
   pageHandler: ((request: Request) => Promise<Response>) | null;
   /** What the page's preload does when the page has loaded; then speaks to the engine as a screen does. */
   loadPage(): Promise<TestClient>;
@@ -263,6 +266,8 @@ export function standIn(options: StandInOptions): StandIn {
     answers: [],
     menu: [],
     chosen: [],
+    saveTo: null,
+    saving: [],
     pageHandler: null,
     loadPage: async () => {
       const window = windows[0] as StandInWindow;
@@ -317,6 +322,10 @@ export function standIn(options: StandInOptions): StandIn {
         self.asked.push(args.at(-1) as (typeof self.asked)[number]);
         return { response: self.answers.shift() ?? (args.at(-1) as { cancelId: number }).cancelId };
       },
+      showSaveDialog: async (...args: unknown[]) => {
+        self.saving.push(args.at(-1) as (typeof self.saving)[number]);
+        return { canceled: self.saveTo === null, filePath: self.saveTo ?? '' };
+      },
       showOpenDialog: async () => ({ canceled: self.chosen.length === 0, filePaths: self.chosen }),
     },
     ipcMain: { handle: (channel: string, handler: Handler) => handlers.set(channel, handler) },
@@ -366,6 +375,7 @@ export function standIn(options: StandInOptions): StandIn {
     shell: {
       openExternal: async (url: string) => void self.opened.push(url),
       openPath: async (path: string) => void self.opened.push(path),
+      showItemInFolder: (path: string) => void self.opened.push(path),
     },
     Tray: class extends EventEmitter {
       constructor() {

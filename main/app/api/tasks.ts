@@ -19,6 +19,7 @@ import {
   flopsOf,
   type LoadedTask,
   loadTask,
+  originName,
   problemsOf,
   shippedTasks,
   signature,
@@ -34,6 +35,7 @@ import type { ApiContext, Handlers } from './context.ts';
 const entry = (task: LoadedTask, dtype: Dtype): TaskEntry => ({
   id: task.task.id,
   dtype,
+  wrapper: originName(task.task, dtype),
   title: task.task.title,
   category: task.task.category,
   sizes: { published: task.task.sizes.published.length, large: task.task.sizes.large.length },

@@ -34,7 +34,8 @@ export interface WorkerIo {
   readonly settings?: LocalSettings;
 }
 
-const usage = `worker [--json] [--again] [--trust] [--results DIR] DIR...
+const usage = `worker [--json] [--again] [--trust] [--part K/N] [--results DIR] DIR...
+worker --list [--json] [--part K/N] DIR...
 worker --self-test [--json]
 
 Runs job bundles (folders with request.json, or folders that hold such folders) on this machine and writes result.json into each,
@@ -43,6 +44,8 @@ with the report of Nsight Compute beside it where the job makes a profile (repor
   --trust      run them even where no sandbox works: their code then runs with your rights
   --results    write copies of the results there too, BUNDLE.json and BUNDLE.ncu-rep (to carry them back without the bundles:
                they are the bundle's result.json and report.ncu-rep)
+  --part K/N   run every Nth bundle from the Kth on: one worker per GPU (CUDA_VISIBLE_DEVICES) with a K of its own shares the work
+  --list       say which bundles would run, whole or not, and run nothing; no GPU is needed
   --self-test  check compiler, sandbox and GPU of this machine
 Exit codes: 0 all done, 2 bad bundle or usage, 3 this machine cannot run them, 130 cancelled.`;
 
@@ -51,8 +54,23 @@ interface Options {
   readonly again: boolean;
   readonly trust: boolean;
   readonly selfTest: boolean;
+  readonly list: boolean;
+  readonly part: Part | null;
   readonly results?: string;
   readonly paths: readonly string[];
+}
+
+/** Number `k` of `n` workers, from 1. */
+interface Part {
+  readonly k: number;
+  readonly n: number;
+}
+
+function partOf(text: string): Part {
+  const [, k, n] = (/^(\d{1,4})\/(\d{1,4})$/.exec(text) ?? []).map(Number);
+  if (k === undefined || n === undefined || k < 1 || k > n)
+    throw new Error(`--part ${text}: expected K/N with K from 1 to N, as in 2/4.`);
+  return { k, n };
 }
 
 function parse(args: readonly string[]): Options | string {
@@ -65,12 +83,15 @@ function parse(args: readonly string[]): Options | string {
         again: { type: 'boolean', default: false },
         trust: { type: 'boolean', default: false },
         results: { type: 'string' },
+        list: { type: 'boolean', default: false },
+        part: { type: 'string' },
         'self-test': { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });
     if (values.help) return usage;
-    return { ...values, selfTest: values['self-test'], paths: positionals };
+    const part = values.part === undefined ? null : partOf(values.part);
+    return { ...values, part, selfTest: values['self-test'], paths: positionals };
   } catch (fault) {
     return `${fault instanceof Error ? fault.message : String(fault)}\n\n${usage}`;
   }
@@ -100,7 +121,10 @@ export async function runWorker(args: readonly string[], given: WorkerIo): Promi
     if (options.selfTest) return await selfTest(await io.tools('none'), io, options.json);
     const folders = new Set<string>();
     for (const path of options.paths) for (const folder of await findBundles(resolve(path))) folders.add(folder);
-    return await runAll([...folders], options, io);
+    const mine = shareOf([...folders], options.part);
+    if (options.list) return await listAll(mine, options, io);
+    if (mine.length === 0) io.err(`None of the ${folders.size} bundles falls to this worker.`);
+    return await runAll(mine, options, io);
   } catch (fault) {
     return finish([], toAppError(fault), options, io);
   }
@@ -116,6 +140,30 @@ function refuse(why: string, args: readonly string[], io: WorkerIo): number {
   const message = why === usage ? 'A bundle folder is needed.' : (why.split('\n')[0] ?? why);
   if (args.includes('--json')) io.out(JSON.stringify({ ok: false, error: { code: 'usage', message } }));
   return exitCodeOf('usage');
+}
+
+/** Dealt one by one, so that every part gets some of each kind of job. */
+const shareOf = (folders: readonly string[], part: Part | null): readonly string[] =>
+  part === null ? folders : folders.filter((_, i) => i % part.n === part.k - 1);
+
+/** Reads every bundle whole, with its files, as a run would before its first step. */
+async function listAll(folders: readonly string[], options: Options, io: WorkerIo): Promise<number> {
+  let first: AppError | null = null;
+  for (const folder of folders) {
+    const line = await readBundle(folder).then(
+      ({ request }) => ({ folder, label: request.label }),
+      (fault: unknown) => ({ folder, error: toAppError(fault) }),
+    );
+    if (options.json) io.out(JSON.stringify({ type: 'bundle', ...line }));
+    else if ('label' in line) io.out(`${folder}  ${printable(line.label)}`);
+    if (!('error' in line)) continue;
+    first ??= line.error;
+    io.err(`${folder}: not whole`);
+    explain(line.error, io);
+  }
+  if (options.json)
+    io.out(JSON.stringify(first ? { ok: false, error: first } : { ok: true, value: { bundles: folders.length } }));
+  return first ? exitCodeOf(first.code) : 0;
 }
 
 async function runAll(folders: readonly string[], options: Options, io: WorkerIo): Promise<number> {

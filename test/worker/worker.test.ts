@@ -65,6 +65,54 @@ describe('worker', () => {
     expect(again.out).toEqual(['2 done, 0 kept, 0 failed']);
   });
 
+  it('--part deals the bundles over several workers: each runs its own, together all', async () => {
+    using dir = folder();
+    const paths: string[] = [];
+    for (const i of [0, 1, 2]) paths.push(await makeBundle(dir.path, `r${i}.a0.eval`, `int main() { return ${i}; }`));
+    const done = async (part: string): Promise<string[]> => {
+      const { code, out } = await worker(['--json', '--part', part, dir.path]);
+      expect(code).toBe(0);
+      return lines(out).flatMap((line) => (line.type === 'bundle' ? [line.folder as string] : []));
+    };
+    const [first, second] = [await done('1/2'), await done('2/2')];
+    expect([first.length, second.length]).toEqual([2, 1]);
+    expect([...first, ...second].sort()).toEqual([...paths].sort());
+    for (const path of paths) expect(existsSync(join(path, 'result.json'))).toBe(true);
+    const none = await worker(['--part', '4/4', dir.path]);
+    expect(none.code).toBe(0);
+    expect(none.err).toContain('None of the 3 bundles falls to this worker.');
+    for (const part of ['0/2', '3/2', '1', '1/0', 'x/2', '-1/2']) {
+      const refused = await worker([`--part=${part}`, dir.path]);
+      expect(refused.code, part).toBe(2);
+      expect(refused.err, part).toContain('expected K/N with K from 1 to N');
+    }
+  });
+
+  it('--list reads every bundle and runs none; a damaged one and a folder without any are told at once', async () => {
+    using dir = folder();
+    const paths = [
+      await makeBundle(dir.path, 'r1.a0.eval', 'int main() { return 1; }'),
+      await makeBundle(dir.path, 'r2.a0.eval', 'int main() { return 2; }'),
+    ].sort();
+    const good = await worker(['--list', dir.path]);
+    expect(good.code).toBe(0);
+    expect(good.out.map((line) => line.split('  ')[0])).toEqual(paths);
+    expect(lines((await worker(['--list', '--json', '--part', '2/2', dir.path])).out)).toMatchObject([
+      { type: 'bundle', folder: paths[1] },
+      { ok: true, value: { bundles: 1 } },
+    ]);
+    for (const path of paths) expect(existsSync(join(path, 'result.json'))).toBe(false);
+    const files = join(paths[0] as string, 'files');
+    const wrong = await worker(['--list', files]);
+    expect(wrong.code).toBe(2);
+    expect(wrong.err).toContain('it holds no request.json');
+    writeFileSync(join(files, readdirSync(files)[0] as string), 'something else');
+    const damaged = await worker(['--list', dir.path]);
+    expect(damaged.code).toBe(2);
+    expect(damaged.err).toContain('not whole');
+    expect(damaged.out).toHaveLength(1);
+  });
+
   it('contains even what the bundle calls trusted: a build sees nothing of this machine', async () => {
     using dir = folder();
     const secret = join(dir.path, 'secret.h');

@@ -140,7 +140,9 @@ async function run(given: readonly string[], printer: Printer, json: boolean, si
   });
   program
     .command('worker [args...]')
-    .description('run job bundles on this machine: worker [--json] [--again] [--trust] [--part K/N] DIR…, worker --list DIR…, worker --self-test');
+    .description(
+      'run job bundles on this machine: worker [--json] [--again] [--trust] [--part K/N] DIR…, worker --list DIR…, worker --self-test',
+    );
   for (const command of program.commands)
     command.option('--json', 'JSON Lines on stdout, the last line is the result').exitOverride();
   completeHelp(program);

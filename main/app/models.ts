@@ -15,6 +15,7 @@ import {
   loadPrices,
   type Price,
   type PriceTable,
+  priceSchema,
   withoutPrice,
   withPrice,
   writePrices,
@@ -129,7 +130,9 @@ export async function setPrice(params: PriceParams): Promise<PriceAnswer> {
   if (!z.iso.date().safeParse(asOf).success) throw usage(`"${asOf}" is no day.`, 'Give it as 2026-01-31.');
   if (params.source.trim() === '')
     throw usage('A price needs its source.', "Name the page or contract that it is from, with --source 'https://…'.");
-  const table = withPrice(unwrap(await loadPrices(pricesFile())), { ...params, asOf });
+  const price = priceSchema.safeParse({ ...params, asOf });
+  if (!price.success) throw usage(`This price cannot be entered: ${z.prettifyError(price.error)}`);
+  const table = withPrice(unwrap(await loadPrices(pricesFile())), price.data);
   await writePrices(pricesFile(), table);
   return answerOf(table);
 }

@@ -69,17 +69,17 @@ export async function storedProfile(params: StoredProfileParams, ctx: ServiceCon
   if (html !== undefined) await checkTarget(html);
   return withStore(ctx, historyFolder(), async (store) => {
     const { run, found } = await locate(store, version, 'origin');
-    if (found.position === 'origin' && !version.includes(':'))
-      ctx.emit({
-        type: 'notice',
-        message: `Run ${run.id} has no accepted version: this is the profile of its origin.`,
-      });
     if (found.evaluation === null)
       throw new AppFailure(
         err('store.not-found', `Version ${found.position} of run ${run.id} was not evaluated.`, {
           remedy: '`cudamaster history` lists the versions.',
         }).error,
       );
+    if (found.position === 'origin' && !version.includes(':'))
+      ctx.emit({
+        type: 'notice',
+        message: `Run ${run.id} has no accepted version: this is the profile of its origin.`,
+      });
     const report = { ...(await reportOf(store, run.id)), evaluation: found.evaluation };
     const title = `${run.config.task} ${run.config.dtype}, ${run.id}:${found.position}`;
     return withPage(report, { title, date: run.createdAt.slice(0, 10), html });

@@ -44,6 +44,7 @@ import { resumeReplay } from './replay.ts';
 import { reportOf, writeSources } from './report.ts';
 import type { Settings } from './settings.ts';
 import { startVersion } from './start.ts';
+import { fullId } from './versions.ts';
 
 /** What is kept with a run beside its configuration, for a resume. */
 const runOptionsSchema = z.object({
@@ -171,6 +172,9 @@ const placeOf = (app: AppContext, store: Store, id: string): RunPlace => ({
 });
 const chatFolder = (store: Store, id: string): string => join(runFolder(store, id), 'chat');
 
+/** As the API has it. */
+const notesLimit = 20_000;
+
 /** Parameters that go into the configuration as they are. */
 const optimizeSettings = [
   'rounds',
@@ -186,6 +190,25 @@ const optimizeSettings = [
   'approve',
 ] as const;
 
+function checkNotes(notes = ''): void {
+  if (notes.length <= notesLimit) return;
+  throw new AppFailure(
+    err('usage', `Notes have at most ${notesLimit} characters; these have ${notes.length}.`, {
+      remedy: 'They stand in every prompt of the Planner: keep to what it must know.',
+    }).error,
+  );
+}
+
+/** The version that round 1 starts from, by its whole id, and what it holds. */
+async function startOf(params: OptimizeParams, ctx: ServiceContext) {
+  const { from } = params;
+  if (from === undefined) return [undefined, null] as const;
+  return withStore(ctx, historyFolder(), async (store) => {
+    const id = await fullId(store, from);
+    return [id, await startVersion(store, id, params)] as const;
+  });
+}
+
 /** A new optimization. Throws AppFailure before anything is written when input, tools or provider are not usable. */
 export async function optimizeTask(app: AppContext, params: OptimizeParams, ctx: ServiceContext): Promise<RunReport> {
   const settings = await settingsOf();
@@ -198,14 +221,13 @@ export async function optimizeTask(app: AppContext, params: OptimizeParams, ctx:
   const given: Record<string, unknown> = Object.fromEntries(
     optimizeSettings.filter((k) => params[k] !== undefined).map((k) => [k, params[k]]),
   );
-  const { from } = params;
-  const version =
-    from === undefined ? null : await withStore(ctx, historyFolder(), (store) => startVersion(store, from, params));
+  const [from, version] = await startOf(params, ctx);
   const startFromWrong =
     version ??
     (source === undefined ? undefined : { label: basename(params.startFrom ?? ''), source, compileArgs: [] });
   // The given version takes the first round; the Planner gets as many as were asked for.
   if (version) given.rounds = Math.min(50, Number(given.rounds ?? 3) + 1);
+  checkNotes(params.notes);
   const config = checkedConfig(
     runConfig({
       task,

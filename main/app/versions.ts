@@ -50,7 +50,7 @@ export function listHistory(params: HistoryParams, ctx: ServiceContext): Promise
 }
 
 /** The full id of a version whose run may be given by a part of its name or as "last". */
-async function fullId(store: Store, name: string): Promise<string> {
+export async function fullId(store: Store, name: string): Promise<string> {
   const [run = '', ...rest] = name.split(':');
   return [await store.idOf(run), ...rest].join(':');
 }
@@ -126,7 +126,17 @@ export function purgeBin({ runs, dryRun = false }: PurgeParams, ctx: ServiceCont
 
 /** Note, pin, bin. Throws AppFailure `store.not-found`, `usage`. */
 export function editHistory(params: { version: string; edit: VersionEdit }, ctx: ServiceContext): Promise<VersionRow> {
+  const { note } = params.edit;
+  if (note !== undefined && note.length > noteLimit)
+    throw new AppFailure(
+      err('usage', `A note has at most ${noteLimit} characters; this one has ${note.length}.`, {
+        remedy: 'Keep what is longer in a file, and its name in the note.',
+      }).error,
+    );
   return withStore(ctx, historyFolder(), async (store) =>
     store.editVersion(await fullId(store, params.version), params.edit),
   );
 }
+
+/** As the API has it. */
+const noteLimit = 20_000;

@@ -35,6 +35,7 @@ export async function writeFileAtomic(path: string, data: string | Uint8Array, m
  * never replaced. Throws AppFailure `usage`, `env.disk-full`, `env.not-writable`.
  */
 export async function writeOutput(path: string, data: string | Uint8Array): Promise<void> {
+  if (path === '') throw new AppFailure(err('usage', 'The name of the file to write is empty.').error);
   try {
     const target = await realpath(path).catch(() => path);
     const found = await stat(target).catch(() => null);

@@ -15,6 +15,11 @@ const whole = (text: string): number => {
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(n)) throw new InvalidArgumentError('A whole number is needed.');
   return n;
 };
+const wholeFrom1 = (text: string): number => {
+  const n = whole(text);
+  if (n < 1) throw new InvalidArgumentError('A whole number from 1 on is needed.');
+  return n;
+};
 const positive = (text: string): number => {
   const n = Number(text);
   if (!Number.isFinite(n) || n <= 0) throw new InvalidArgumentError('A number above 0 is needed.');
@@ -141,7 +146,7 @@ function optimizeCommand(program: Command, open: () => Session, finish: Finish):
     .description('let the agents rewrite a kernel round by round')
     .addOption(dtypeOption())
     .addOption(sizesOption())
-    .option('--rounds <n>', 'rounds', whole, 3)
+    .option('--rounds <n>', 'rounds, 50 at most', wholeFrom1, 3)
     .option('--debug-attempts <n>', 'repairs of an invalid candidate per round', whole, 3)
     .addOption(profileOption('what of the profile the agents see'))
     .option('--provider <name>', `where answers come from: ${providerNames.join(', ')}, or one of your own`, 'manual')
@@ -157,11 +162,11 @@ function optimizeCommand(program: Command, open: () => Session, finish: Finish):
     )
     .option('--local-only', 'refuse every connection to another machine')
     .option('--yes-remote', 'agree that prompts go to the remote hosts of this run (kept in the settings)')
-    .option('--context <tokens>', 'context length of the model; default: what its server says', whole)
+    .option('--context <tokens>', 'context length of the model; default: what its server says', wholeFrom1)
     .addOption(executorOption())
     .addOption(archOption())
     .option('--max-usd <amount>', 'stop when this much is spent, US dollars; default: no limit', positive)
-    .option('--max-tokens <n>', 'stop after this many tokens; default: no limit', whole)
+    .option('--max-tokens <n>', 'stop after this many tokens; default: no limit', wholeFrom1)
     .option('--max-minutes <n>', 'stop after this many minutes of work; default: no limit', positive)
     .option('--notes <text>', 'hints and constraints for the Planner')
     .option('--start-from <file>', 'round 1 starts from this source instead of a scheme')
@@ -179,7 +184,7 @@ function historyCommands(program: Command, open: () => Session, finish: Finish):
   program
     .command('runs')
     .description('list the runs of the history')
-    .option('--limit <n>', 'how many', whole, 20)
+    .option('--limit <n>', 'how many', wholeFrom1, 20)
     .action(async (o) => {
       const s = open();
       const result = await s.host.services.runs({ limit: o.limit }, contextOf(s));
@@ -218,9 +223,9 @@ function historyCommands(program: Command, open: () => Session, finish: Finish):
     .option('--scheme <file>', 'approve another text of that scheme')
     .addOption(new Option('--reject', 'have the Planner asked for another scheme').conflicts(['approve', 'scheme']))
     .option('--max-usd <amount>', 'new limit, US dollars', positive)
-    .option('--max-tokens <n>', 'new limit, tokens', whole)
+    .option('--max-tokens <n>', 'new limit, tokens', wholeFrom1)
     .option('--max-minutes <n>', 'new limit, minutes', positive)
-    .option('--context <tokens>', 'context length of the model', whole)
+    .option('--context <tokens>', 'context length of the model', wholeFrom1)
     .option('--yes-remote', 'agree that prompts go to the remote hosts of this run (kept in the settings)')
     .action(async (run, o) => {
       const s = open();

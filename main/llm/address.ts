@@ -6,6 +6,13 @@ export function isLoopback(hostname: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
 }
 
+/** A base address without slashes at its end. */
+export function withoutSlash(baseUrl: string): string {
+  let end = baseUrl.length;
+  while (end > 0 && baseUrl[end - 1] === '/') end--;
+  return baseUrl.slice(0, end);
+}
+
 /** Checks the base address of an endpoint. Errors: `usage` (no address), `provider.local-only`. */
 export function checkAddress(baseUrl: string, localOnly: boolean): Result<URL> {
   let url: URL;

@@ -58,8 +58,8 @@ const isContext = (s: Said): boolean =>
 function contextFault(s: Said): Fault {
   const limit = number(/(?:context (?:length|window|size)[^0-9]{0,40}|n_ctx[^0-9]{0,10})([\d,]+)/i.exec(s.message));
   const prompt =
-    number(/([\d,]+) in the messages/i.exec(s.message)) ??
-    number(/([\d,]+) (?:input|prompt) tokens/i.exec(s.message)) ??
+    number(/(?<![\d,])([\d,]{1,24}) in the messages/i.exec(s.message)) ??
+    number(/(?<![\d,])([\d,]{1,24}) (?:input|prompt) tokens/i.exec(s.message)) ??
     number(/(?:prompt|request)[^0-9]{0,40}([\d,]+) tokens/i.exec(s.message));
   return { kind: 'context', limit, prompt, message: s.message };
 }
@@ -84,7 +84,7 @@ function complaintOf(s: Said): Complaint | null {
   const length = named.param === 'max_tokens' || named.param === 'max_completion_tokens';
   const cap = length
     ? (number(/at most ([\d,]+)/i.exec(s.message)) ??
-      number(/range[^[(]*[[(]\s*\d+\s*,\s*([\d,]+)\s*[\])]/i.exec(s.message)) ??
+      number(/range[^[(]{0,80}[[(]\s{0,8}\d{1,24}\s{0,8},\s{0,8}([\d,]{1,24})\s{0,8}[\])]/i.exec(s.message)) ??
       number(/(?:less than or equal to|<=|maximum (?:value )?(?:is|of))\s*([\d,]+)/i.exec(s.message)))
     : null;
   return { param: named.param, cap };

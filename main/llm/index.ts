@@ -13,6 +13,7 @@ export {
   type Price,
   type PriceTable,
   priceOf,
+  priceSchema,
   withoutPrice,
   withPrice,
   writePrices,

@@ -18,7 +18,8 @@ export function readKey(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Result<string | null> {
   if ('none' in reference) return ok(null);
-  const value = env[reference.env]?.trim();
+  // Of the environment itself: "constructor" and its like are no variables.
+  const value = Object.hasOwn(env, reference.env) ? env[reference.env]?.trim() : undefined;
   if (!value)
     return err('provider.auth', `The environment variable ${reference.env}, which holds the key, is not set.`, {
       remedy: `Set ${reference.env} where you start CUDAMaster, or use the manual provider, which needs no key.`,

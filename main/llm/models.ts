@@ -1,6 +1,6 @@
 import { redact, withoutSecrets } from '../base/redact.ts';
 import { err, type ModelState, ok, type Result } from '../contract/index.ts';
-import { checkAddress } from './address.ts';
+import { checkAddress, withoutSlash } from './address.ts';
 import { classify } from './fault.ts';
 import { guardLocal } from './guard.ts';
 import type { PriceTable } from './prices.ts';
@@ -123,7 +123,7 @@ export async function listModels(
   }
   const timeout = AbortSignal.timeout(options.timeoutMs ?? 10_000);
   const signal = options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]);
-  const got = await get(`${endpoint.baseUrl.replace(/\/+$/, '')}/models`, endpoint.key, signal);
+  const got = await get(`${withoutSlash(endpoint.baseUrl)}/models`, endpoint.key, signal);
   if (options.signal?.aborted) return err('cancelled', 'The request was cancelled.');
   if (got.kind !== 'json') return faultOf(address.value.host, got);
   if (!Array.isArray(got.data.data))

@@ -8,22 +8,18 @@ import { err, FORMAT, ok, type Result, type Usage } from '../contract/index.ts';
  * A user's price table: `prices.json` in the config folder, US dollars per million tokens. None is shipped: list prices change and
  * contracts differ, so every entry names where its figures come from and when that was read.
  */
-export const priceTableSchema = z.object({
-  version: z.number().int(),
-  models: z.array(
-    z.object({
-      model: z.string().min(1),
-      /** Host the entry is limited to. */
-      address: z.string().optional(),
-      input: z.number().nonnegative(),
-      output: z.number().nonnegative(),
-      /** Where the price can be checked: the address of the provider's price list, or the contract. */
-      source: z.string().min(1),
-      /** Day on which it was read there. */
-      asOf: z.iso.date(),
-    }),
-  ),
+export const priceSchema = z.object({
+  model: z.string().min(1),
+  /** Host the entry is limited to. */
+  address: z.string().optional(),
+  input: z.number().nonnegative(),
+  output: z.number().nonnegative(),
+  /** Where the price can be checked: the address of the provider's price list, or the contract. */
+  source: z.string().min(1),
+  /** Day on which it was read there. */
+  asOf: z.iso.date(),
 });
+export const priceTableSchema = z.object({ version: z.number().int(), models: z.array(priceSchema) });
 export type PriceTable = z.infer<typeof priceTableSchema>;
 
 export const noPrices: PriceTable = { version: FORMAT.prices, models: [] };

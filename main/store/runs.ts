@@ -180,6 +180,12 @@ export async function listHeads(db: Database, limit: number): Promise<RunHead[]>
 
 /** The whole id of a run that is named by its id, a unique beginning or end of it, or "last". Throws store.not-found. */
 export async function findRunId(db: Database, name: string): Promise<string> {
+  if (name === '')
+    throw new AppFailure(
+      err('store.not-found', 'The name of the run is empty.', {
+        remedy: '`cudamaster runs` lists them; "last" names the newest.',
+      }).error,
+    );
   const rows =
     name === 'last'
       ? await db.all<{ id: string }>('SELECT id FROM runs ORDER BY created_at DESC, id DESC LIMIT 1')

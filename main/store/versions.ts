@@ -263,7 +263,7 @@ export interface VersionEdit {
 export async function editVersion(db: Database, id: string, edit: VersionEdit): Promise<VersionRow> {
   const parts = partsOfVersion(id);
   const columns: [string, SqlValue][] = [];
-  if (edit.note !== undefined) columns.push(['note', withoutSecrets(edit.note)]);
+  if (edit.note !== undefined) columns.push(['note', withoutSecrets(edit.note).replaceAll('\0', '')]);
   if (edit.pinned !== undefined) columns.push(['pinned', edit.pinned ? 1 : 0]);
   if (edit.deleted !== undefined) columns.push(['deleted_at', edit.deleted ? new Date().toISOString() : null]);
   const changed = await db.transaction((tx) => update(tx, parts.run, parts, columns));

@@ -51,12 +51,16 @@ export async function runPass(room: TimeRoom, runner: Runner, pass: Pass): Promi
   room.out.samples.push(...sets);
 }
 
+/** A process of ours that has just ended may linger in the driver's list for a moment. The GPU is held meanwhile, so short waits. */
+const LINGER_MS = 300;
+const LOOK_MS = 10;
+
 /** Notes the clocks and says whether other programs are on the GPU. */
 async function lookAround(room: TimeRoom, runner: Runner): Promise<boolean> {
   let reply = await runner.clocks();
-  // A process of ours that has just ended may linger in the driver's list for a moment.
-  for (let again = 0; again < 3 && reply.foreign.length > 0; again++) {
-    await pause(room.scope, 100);
+  const until = performance.now() + LINGER_MS;
+  while (reply.foreign.length > 0 && performance.now() < until) {
+    await pause(room.scope, LOOK_MS);
     reply = await runner.clocks();
   }
   if (reply.smMHz !== null) room.clocks.smMHz.push(reply.smMHz);

@@ -66,6 +66,35 @@ describe('transactions', () => {
     await db.close();
   });
 
+  it('keeps compiled statements, which see a schema changed since, fail and go on, and hold nothing', async () => {
+    const file = join(tempFolder(), 'kept.db');
+    // Long enough for the slowest machine: what holds the file here would hold it for ever.
+    const c = await Connection.open(file, { busyMs: 3000 });
+    const other = await Connection.open(file, { busyMs: 3000 });
+    await c.exec('CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)');
+    const insert = 'INSERT INTO t (a, b) VALUES (?, ?)';
+    expect(await c.run(insert, [1, 'x'])).toBe(1);
+    await expect(c.run(insert, [1, 'again'])).rejects.toMatchObject({ error: { code: 'internal' } });
+    expect(await c.run(insert, [2, 'y'])).toBe(1);
+    expect(await c.all('SELECT * FROM t')).toEqual([
+      { a: 1, b: 'x' },
+      { a: 2, b: 'y' },
+    ]);
+    // Asked for together, they run in that order.
+    const [, seen] = await Promise.all([c.run('DELETE FROM t WHERE a = 1'), c.all('SELECT * FROM t')]);
+    expect(seen).toEqual([{ a: 2, b: 'y' }]);
+    // A statement that stopped at a row would keep the other connection from changing the schema.
+    await c.run('SELECT * FROM t');
+    await other.exec("ALTER TABLE t ADD COLUMN c TEXT NOT NULL DEFAULT 'new'");
+    expect(await c.all('SELECT * FROM t')).toEqual([{ a: 2, b: 'y', c: 'new' }]);
+    for (let i = 0; i < 250; i++) expect(await c.get(`SELECT ${i} AS n`)).toEqual({ n: i });
+    expect(await c.run(insert, [3, 'z'])).toBe(1);
+    await expect(c.all('SELECT nothing FROM t')).rejects.toMatchObject({ error: { code: 'internal' } });
+    await c.close();
+    expect(await other.get('SELECT count(*) AS n FROM t')).toEqual({ n: 2 });
+    await other.close();
+  });
+
   it('does not write into a file that was moved away', async () => {
     const file = join(tempFolder(), 'history.db');
     const { db } = await openDatabase(file);

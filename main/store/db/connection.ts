@@ -44,10 +44,23 @@ export function sqlFailure(error: unknown, file: string): AppFailure {
   return new AppFailure(err('internal', 'The history answered with an unexpected fault.', { detail }).error);
 }
 
-/** One SQLite connection with promises. Statements run one after the other in the order in which they were asked for. */
+/** Compiled statements kept per connection; a program uses some dozens, texts made of parts a few more. */
+const mostKept = 100;
+/**
+ * What `run` keeps. Anything else may give a row (a PRAGMA does), and a kept statement that waits at a row holds the file: it is compiled for the
+ * one time. `all` always goes to the end of its rows.
+ */
+const rowless = /^\s*(?:INSERT|UPDATE|DELETE|BEGIN|COMMIT|ROLLBACK)\b(?!.*\bRETURNING\b)/is;
+
+/**
+ * One SQLite connection with promises. Statements run one after the other in the order in which they were asked for. They are compiled once and
+ * kept: running one is a trip to another thread, and compiling it would be a second.
+ */
 export class Connection {
   readonly file: string;
   readonly #db: sqlite3.Database;
+  readonly #kept = new Map<string, sqlite3.Statement>();
+  #last: Promise<unknown> = Promise.resolve();
 
   private constructor(file: string, db: sqlite3.Database) {
     this.file = file;
@@ -67,22 +80,27 @@ export class Connection {
     return new Connection(file, db);
   }
 
-  /** Runs one statement; resolves with the number of rows it changed. */
+  /** Runs one statement that gives no rows; resolves with the number of rows it changed. */
   run(sql: string, params: readonly SqlValue[] = []): Promise<number> {
-    const { file } = this;
-    return new Promise((resolve, reject) => {
-      this.#db.run(sql, [...params], function (this: sqlite3.RunResult, error: Error | null) {
-        if (error) reject(sqlFailure(error, file));
-        else resolve(this.changes);
+    return this.#turn(async () => {
+      const keep = rowless.test(sql);
+      const statement = await this.#statement(sql, keep);
+      return new Promise((resolve, reject) => {
+        statement.run([...params], function (this: sqlite3.RunResult, error: Error | null) {
+          if (error) reject(error);
+          else resolve(this.changes);
+        });
+        if (!keep) statement.finalize();
       });
     });
   }
 
   all<T = Row>(sql: string, params: readonly SqlValue[] = []): Promise<T[]> {
-    return new Promise((resolve, reject) => {
-      this.#db.all(sql, [...params], (error: Error | null, rows: T[]) =>
-        error ? reject(sqlFailure(error, this.file)) : resolve(rows),
-      );
+    return this.#turn(async () => {
+      const statement = await this.#statement(sql, true);
+      return new Promise((resolve, reject) => {
+        statement.all([...params], (error: Error | null, rows: T[]) => (error ? reject(error) : resolve(rows)));
+      });
     });
   }
 
@@ -90,15 +108,45 @@ export class Connection {
     return (await this.all<T>(sql, params))[0];
   }
 
+  /** Runs any number of statements that are not kept. */
   exec(sql: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#db.exec(sql, (error) => (error ? reject(sqlFailure(error, this.file)) : resolve()));
-    });
+    return this.#turn(
+      () => new Promise((resolve, reject) => this.#db.exec(sql, (error) => (error ? reject(error) : resolve()))),
+    );
   }
 
   close(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#db.close((error) => (error ? reject(sqlFailure(error, this.file)) : resolve()));
+    return this.#turn(async () => {
+      for (const statement of this.#kept.values()) statement.finalize();
+      this.#kept.clear();
+      await new Promise<void>((resolve, reject) => this.#db.close((error) => (error ? reject(error) : resolve())));
     });
+  }
+
+  /** After everything asked for before, whether that went well or not. */
+  #turn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work).catch((error: unknown) => {
+      throw sqlFailure(error, this.file);
+    });
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  async #statement(sql: string, keep: boolean): Promise<sqlite3.Statement> {
+    const kept = keep ? this.#kept.get(sql) : undefined;
+    if (kept) return kept;
+    const made = await new Promise<sqlite3.Statement>((resolve, reject) => {
+      const statement: sqlite3.Statement = this.#db.prepare(sql, (error: Error | null) =>
+        error ? reject(error) : resolve(statement),
+      );
+    });
+    if (!keep) return made;
+    const [oldest] = this.#kept;
+    if (oldest && this.#kept.size >= mostKept) {
+      this.#kept.delete(oldest[0]);
+      oldest[1].finalize();
+    }
+    this.#kept.set(sql, made);
+    return made;
   }
 }

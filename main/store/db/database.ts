@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { stat } from 'node:fs/promises';
+import { type BigIntStats, statSync } from 'node:fs';
 import { AppFailure, err } from '../../contract/index.ts';
 import type { Connection, Row, SqlValue } from './connection.ts';
 
@@ -41,7 +41,7 @@ export class Database {
   }
 
   async #transact<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
-    await this.#refuseReplacedFile();
+    this.#refuseReplacedFile();
     let open = true;
     const use = <A extends unknown[], R>(f: (...args: A) => Promise<R>) => {
       return (...args: A): Promise<R> => (open ? f(...args) : Promise.reject(new Error('transaction already ended')));
@@ -67,8 +67,12 @@ export class Database {
   }
 
   /** Someone may have set the file aside or deleted it while we hold it open: writes would go to a file nobody reads. */
-  async #refuseReplacedFile(): Promise<void> {
-    const now = await stat(this.file, { bigint: true }).catch(() => null);
+  #refuseReplacedFile(): void {
+    // Asked for at once: a trip to another thread takes longer than the look itself.
+    let now: BigIntStats | null = null;
+    try {
+      now = statSync(this.file, { bigint: true });
+    } catch {}
     if (now && now.ino === this.#inode) return;
     throw new AppFailure(
       err('store.corrupt', 'The history file was moved away or replaced while this program was using it.', {

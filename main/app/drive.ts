@@ -53,6 +53,7 @@ async function telling(drive: Drive, work: () => Promise<unknown>): Promise<RunR
   } finally {
     try {
       await driven.release();
+      subscription.look();
       await subscription.settled;
     } finally {
       // Where the lease could not be given back (full disk), nothing would end it.

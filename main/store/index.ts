@@ -6,6 +6,7 @@ import type { Database } from './db/database.ts';
 import { type OpenOptions, openDatabase } from './db/open.ts';
 import { drivers, isDriven, Lease } from './lease.ts';
 import { type BinnedRun, listBin, type PurgeReport, purgeRuns } from './purge.ts';
+import { RecentEvents } from './recent.ts';
 import { exportRecording } from './recording.ts';
 import { type ReplyRow, replyRow } from './replies.ts';
 import { collectReports } from './reports.ts';
@@ -62,6 +63,7 @@ export class Store {
   readonly #db: Database;
   readonly #content: ContentFiles;
   readonly #bus = new TransientBus();
+  readonly #recent = new RecentEvents();
 
   private constructor(folder: string, db: Database, notice: AppError | null) {
     this.folder = folder;
@@ -118,7 +120,7 @@ export class Store {
   }
 
   #driven(lease: Lease): DrivenRun {
-    const log = new RunLogStore({ db: this.#db, content: this.#content, lease, bus: this.#bus });
+    const log = new RunLogStore({ db: this.#db, content: this.#content, lease, bus: this.#bus, recent: this.#recent });
     return { id: lease.run, log, release: () => lease.release() };
   }
 
@@ -142,7 +144,7 @@ export class Store {
   }
 
   events(run: string, after = 0): Promise<StoredEvent[]> {
-    return readEvents(this.#db, this.#content, run, after);
+    return readEvents(this.#db, this.#content, run, after, null, this.#recent);
   }
 
   /** True while a living process drives the run. */
@@ -201,7 +203,7 @@ export class Store {
 
   /** The first durable event of a kind; null = none. */
   async firstEvent(run: string, type: StoredEvent['type']): Promise<StoredEvent | null> {
-    return (await readEvents(this.#db, this.#content, run, 0, type))[0] ?? null;
+    return (await readEvents(this.#db, this.#content, run, 0, type, this.#recent))[0] ?? null;
   }
 
   steps(run: string): Promise<StepLine[]> {
@@ -229,7 +231,8 @@ export class Store {
     onEvent: (event: StoredEvent) => void,
     onTransient?: TransientListener,
   ): Subscription {
-    return subscribe({ db: this.#db, content: this.#content, bus: this.#bus }, run, after, onEvent, onTransient);
+    const parts = { db: this.#db, content: this.#content, bus: this.#bus, recent: this.#recent };
+    return subscribe(parts, run, after, onEvent, onTransient);
   }
 
   recording(run: RunRecord, note: string): Promise<Recording> {

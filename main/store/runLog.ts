@@ -15,6 +15,7 @@ import type { Database, Tx } from './db/database.ts';
 import { noteEnvironment } from './environment.ts';
 import type { Lease } from './lease.ts';
 import { thisPlace } from './lease.ts';
+import type { RecentEvents } from './recent.ts';
 import { appendEvent, type Environment } from './runs.ts';
 import { storable, withoutKnownSecrets } from './secrets.ts';
 import type { TransientBus } from './transient.ts';
@@ -35,6 +36,7 @@ export interface RunLogParts {
   readonly content: ContentFiles;
   readonly lease: Lease;
   readonly bus: TransientBus;
+  readonly recent: RecentEvents;
 }
 
 /** History of one run, held by the one process that drives it. Every write checks the lease in its own transaction. */
@@ -132,13 +134,14 @@ export class RunLogStore implements RunLog {
   }
 
   async event(key: string, event: RunEvent): Promise<void> {
-    const { content } = this.#parts;
+    const { content, recent } = this.#parts;
     const kept = runEventSchema.parse(withoutKnownSecrets(event));
     const packed = await content.pack(JSON.stringify(kept));
-    await this.#write(async (tx) => {
+    const seq = await this.#write(async (tx) => {
       await content.adopt(tx, packed);
-      await appendEvent(tx, this.run, key, kept, packed);
+      return appendEvent(tx, this.run, key, kept, packed);
     });
+    if (seq !== null) recent.add(this.run, seq, kept, packed.bytes);
   }
 
   transient(event: TransientEvent): void {

@@ -13,6 +13,7 @@ import type { ContentFiles } from './content.ts';
 import { readJson, readPartNow } from './damage.ts';
 import type { Row } from './db/connection.ts';
 import type { Database, Tx } from './db/database.ts';
+import type { RecentEvents } from './recent.ts';
 import { withoutKnownSecrets } from './secrets.ts';
 import { noteVersion } from './versions.ts';
 
@@ -223,13 +224,14 @@ export async function findRun(db: Database, name: string): Promise<RunRecord> {
   throw new AppFailure(err('store.not-found', `Run ${id} is no longer in the history.`).error);
 }
 
-/** Durable events after sequence number `after`, in order; `type`: those of one kind only. */
+/** Durable events after sequence number `after`, in order; `type`: those of one kind only. `recent`: events that need not be read. */
 export async function readEvents(
   db: Database,
   content: ContentFiles,
   run: string,
   after = 0,
   type: string | null = null,
+  recent?: RecentEvents,
 ): Promise<StoredEvent[]> {
   const rows = await db.all<{ seq: number; at: string; body: string | null; content: string | null }>(
     'SELECT seq, at, body, content FROM events WHERE run = ?1 AND seq > ?2 AND (?3 IS NULL OR type = ?3) ORDER BY seq',
@@ -237,7 +239,9 @@ export async function readEvents(
   );
   const out: StoredEvent[] = [];
   for (const row of rows) {
-    const event = await readJson(content, run, `event ${row.seq}`, row, (value) => runEventSchema.parse(value));
+    const event =
+      recent?.get(run, row.seq) ??
+      (await readJson(content, run, `event ${row.seq}`, row, (value) => runEventSchema.parse(value)));
     out.push({ seq: row.seq, at: row.at, ...event });
   }
   return out;
@@ -254,14 +258,14 @@ function statusAfter(event: RunEvent): RunStatus | undefined {
 /** These may come again after a resume; elsewhere a key stands for one thing that happens once. */
 const perResume: readonly RunEvent['type'][] = ['parked', 'run-ended', 'limit'];
 
-/** Appends an event in a transaction, once per key. The text was packed before. */
+/** Appends an event in a transaction, once per key; gives back its number, or null if it was there. The text was packed before. */
 export async function appendEvent(
   tx: Tx,
   run: string,
   key: string,
   event: RunEvent,
   packed: { body: string | null; content: string | null },
-): Promise<void> {
+): Promise<number | null> {
   const at = new Date().toISOString();
   const row = await tx.get<{ next_seq: number; resumes: number }>('SELECT next_seq, resumes FROM runs WHERE id = ?', [
     run,
@@ -278,6 +282,7 @@ export async function appendEvent(
   }
   const status = statusAfter(event);
   if (status) await tx.run('UPDATE runs SET status = ? WHERE id = ?', [status, run]);
+  return added > 0 ? row.next_seq : null;
 }
 
 export interface OpenStep {

@@ -18,7 +18,8 @@ const withoutLongWords = (text: string): string =>
   text.length <= longWord
     ? text
     : text.replace(
-        /[A-Za-z0-9.+-]{4097,}/g,
+        // From the beginning of a word on: elsewhere the same word would be tried again at each of its letters.
+        /(?<![A-Za-z0-9.+-])[A-Za-z0-9.+-]{4097,}/g,
         (word) => `${word.slice(0, 64)}[… ${word.length - 64} characters of one word left out …]`,
       );
 const longWord = 4096;

@@ -1,6 +1,7 @@
 import type { ContentFiles } from './content.ts';
 import type { Database } from './db/database.ts';
 import { isDriven } from './lease.ts';
+import type { RecentEvents } from './recent.ts';
 import { findRun, readEvents, type StoredEvent } from './runs.ts';
 import type { TransientBus, TransientListener } from './transient.ts';
 
@@ -8,6 +9,8 @@ import type { TransientBus, TransientListener } from './transient.ts';
 const pollMs = 150;
 
 export interface Subscription {
+  /** Looks now for what was committed, not only at the next turn. */
+  look(): void;
   /** Ends it; the promise is settled when no listener will be called any more. */
   close(): Promise<void>;
   /** Resolves when the run has ended or parked, its driver is gone, or the subscription was closed. */
@@ -19,31 +22,34 @@ export interface Subscription {
  * process writes them. Transient events only of runs that this process drives.
  */
 export function subscribe(
-  parts: { db: Database; content: ContentFiles; bus: TransientBus },
+  parts: { db: Database; content: ContentFiles; bus: TransientBus; recent?: RecentEvents },
   run: string,
   after: number,
   onEvent: (event: StoredEvent) => void,
   onTransient?: TransientListener,
 ): Subscription {
-  const { db, content, bus } = parts;
+  const { db, content, bus, recent } = parts;
   const stopTransient = onTransient ? bus.listen(run, onTransient) : () => {};
   let closed = false;
   let wake = () => {};
+  let asked = false;
 
   const tail = async (): Promise<void> => {
     let seen = after;
     let version = -1;
     for (;;) {
+      asked = false;
       const now = await db.dataVersion();
       if (now !== version) {
         version = now;
-        for (const event of await readEvents(db, content, run, seen)) {
+        for (const event of await readEvents(db, content, run, seen, null, recent)) {
           if (closed) return;
           seen = event.seq;
           onEvent(event);
         }
       }
       if (closed || (await isSettled(db, run, seen))) return;
+      if (asked) continue;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, pollMs);
         wake = () => {
@@ -59,6 +65,10 @@ export function subscribe(
   settled.catch(() => {});
   return {
     settled,
+    look: () => {
+      asked = true;
+      wake();
+    },
     close: async () => {
       closed = true;
       wake();

@@ -52,6 +52,30 @@ function drive(folder: string, run: string, hangAt = '-') {
 const essence = (events: StoredEvent[]) =>
   events.filter((e) => !['resumed', 'usage'].includes(e.type) && !(e.type === 'notice' && e.message === 'hanging'));
 
+describe('events', () => {
+  it('are the same for who wrote them and for another process, more of them than memory keeps', async () => {
+    const folder = tempFolder();
+    const store = await openStore(folder);
+    const { log, id } = await store.begin(newRun());
+    registerSecret('a-key-in-a-notice');
+    const told: StoredEvent[] = [];
+    const subscription = store.subscribe(id, 0, (event) => told.push(event));
+    for (let i = 0; i < 5; i++) {
+      const message = `${i} a-key-in-a-notice ${'ü'.repeat(i * 500_000)}`;
+      await log.event(`n${i}`, { type: 'notice', position: 'r1', message });
+      await log.event(`n${i}`, { type: 'notice', position: 'r1', message: 'the same key: not stored again' });
+      subscription.look();
+    }
+    const other = await openStore(folder);
+    const read = await other.events(id);
+    expect(read.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
+    expect(JSON.stringify(read)).not.toContain('a-key-in-a-notice');
+    expect(await store.events(id)).toEqual(read);
+    await subscription.close();
+    expect(told).toEqual(read.slice(0, told.length));
+  });
+});
+
 describe('steps', () => {
   it('executes once, answers from the history afterwards, and tells when the request has changed', async () => {
     const store = await openStore();

@@ -22,10 +22,13 @@ export function canonicalJson(value: unknown): string {
     if (typeof withToJson.toJSON === 'function') return canonicalJson(withToJson.toJSON());
     if (value instanceof Map || value instanceof Set)
       throw new TypeError('canonicalJson: Map and Set have no JSON form');
-    const entries = Object.entries(value)
-      .filter(([, v]) => v !== undefined)
-      .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-    return `{${entries.map(([k, v]) => `${JSON.stringify(k)}:${canonicalJson(v)}`).join(',')}}`;
+    let text = '';
+    // Without a function to compare them, names are sorted by their UTF-16 units, as `<` does.
+    for (const key of Object.keys(value).sort()) {
+      const inner = (value as Record<string, unknown>)[key];
+      if (inner !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(inner)}`;
+    }
+    return `{${text}}`;
   }
   throw new TypeError(`canonicalJson: a ${typeof value} has no JSON form`);
 }

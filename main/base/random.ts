@@ -31,8 +31,8 @@ export class Prng {
   private b: number;
   private c: number;
   private d: number;
-  /** The polar method makes two normal numbers at a time: the second one, until it is asked for. */
-  private spare: number | null = null;
+  /** The polar method makes two normal numbers at a time: the second one, until it is asked for. NaN: none. */
+  private spare = Number.NaN;
 
   constructor(seedHex: string) {
     const state = createHash('sha256').update(`prng:${seedHex}`).digest();
@@ -77,23 +77,41 @@ export class Prng {
 
   /** Standard normal numbers by the polar method, into `out` from `from` up to `to`; an odd one is kept for the next time. */
   normals(out: Float64Array, from = 0, to = out.length): void {
+    let { a, b, c, d, spare } = this;
     for (let i = from; i < to; i++) {
-      if (this.spare !== null) {
-        out[i] = this.spare;
-        this.spare = null;
+      if (!Number.isNaN(spare)) {
+        out[i] = spare;
+        spare = Number.NaN;
         continue;
       }
       for (;;) {
-        const x = this.u32() / 2147483648 - 1;
-        const y = this.u32() / 2147483648 - 1;
+        // Two numbers as u32() would draw them; the state stays in registers meanwhile.
+        let x = 0;
+        let y = 0;
+        for (let half = 0; half < 2; half++) {
+          x = y;
+          y = (Math.imul(rotl(Math.imul(b, 5), 7), 9) >>> 0) / 2147483648 - 1;
+          const t = b << 9;
+          c ^= a;
+          d ^= b;
+          b ^= c;
+          a ^= d;
+          c ^= t;
+          d = rotl(d, 11);
+        }
         const s = x * x + y * y;
         if (!(s > 0 && s < 1)) continue;
         const f = Math.sqrt((-2 * Math.log(s)) / s);
         out[i] = x * f;
-        this.spare = y * f;
+        spare = y * f;
         break;
       }
     }
+    this.a = a;
+    this.b = b;
+    this.c = c;
+    this.d = d;
+    this.spare = spare;
   }
 
   /** Uniform in [0, 1) with 53 bits. */

@@ -85,7 +85,8 @@ function redactedKey(key: string): string {
  */
 export function redactDeep<T>(value: T, before?: (text: string) => string): T {
   if (typeof value === 'string') return redact(before ? before(value) : value) as T;
-  if (Array.isArray(value)) return value.map((v) => (typeof v === 'number' ? v : redactDeep(v, before))) as T;
+  if (Array.isArray(value))
+    return value.map((v) => (typeof v === 'number' || v === null ? v : redactDeep(v, before))) as T;
   if (value !== null && typeof value === 'object') {
     const out: Record<string, unknown> = {};
     for (const [key, inner] of Object.entries(value))

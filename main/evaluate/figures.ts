@@ -79,8 +79,9 @@ function statistics(weights: readonly number[], roles: Roles, at: Positions, c: 
     const origin = values[row + roles.o] as number;
     const sC = origin - (values[row + k] as number);
     const sB = origin - (values[row + b] as number);
-    candidate += w * Math.exp(sC);
-    best += w * Math.exp(sB);
+    // e⁰ is 1, and a call that is not needed.
+    candidate += k === roles.o ? w : w * Math.exp(sC);
+    best += b === roles.o ? w : w * Math.exp(sB);
     total += w;
     logs += sC;
     out[at.origin + i] = values[row + absoluteAt + roles.o] as number;

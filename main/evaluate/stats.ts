@@ -39,9 +39,16 @@ export function interquartileMean(
 
 /** Indices in ascending order of value. */
 export function ascending(values: Float64Array): Uint16Array {
-  return Uint16Array.from(
-    Array.from(values.keys()).sort((a, b) => (values[a] as number) - (values[b] as number) || a - b),
-  );
+  const order = Uint16Array.from(values.keys());
+  // Some ten blocks, as nearly always: by insertion, which keeps the order of equal ones and is quicker than calling a function to compare.
+  if (order.length > 64) return order.sort((a, b) => (values[a] as number) - (values[b] as number) || a - b);
+  for (let i = 1; i < order.length; i++) {
+    const value = values[i] as number;
+    let k = i;
+    for (; k > 0 && (values[order[k - 1] as number] as number) > value; k--) order[k] = order[k - 1] as number;
+    order[k] = i;
+  }
+  return order;
 }
 
 /** Interquartile mean of a plain list; null of nothing. */
@@ -115,10 +122,24 @@ function incompleteBeta(x: number, a: number, b: number): number {
 /** Upper tail P(T > t), t ≥ 0, of Student's distribution with `df` degrees of freedom; exact to relative precision far out. */
 export const studentTail = (t: number, df: number): number => 0.5 * incompleteBeta(df / (df + t * t), df / 2, 0.5);
 
+/** Found before, by tail and degrees of freedom: every interval of an evaluation asks for the same few. */
+const found = new Map<string, number>();
+const mostFound = 1000;
+
 /** t with P(T > t) = tail, for 0 < tail ≤ 0.5: bisection on the logarithm, monotone and without surprises. */
 export function studentUpper(tail: number, df: number): number {
   if (!(tail > 0 && tail <= 0.5)) throw new RangeError(`studentUpper: tail ${tail}`);
   if (tail === 0.5) return 0;
+  const key = `${tail} ${df}`;
+  const known = found.get(key);
+  if (known !== undefined) return known;
+  if (found.size >= mostFound) found.clear();
+  const t = bisected(tail, df);
+  found.set(key, t);
+  return t;
+}
+
+function bisected(tail: number, df: number): number {
   let lo = 0;
   let hi = 1;
   while (studentTail(hi, df) > tail) hi *= 2;

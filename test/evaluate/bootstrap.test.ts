@@ -18,6 +18,12 @@ describe('interquartile mean', () => {
     expect(centre(values)).toBeCloseTo(want, 12);
   });
   test('of nothing: null', () => expect(centre([])).toBeNull());
+  test.each([[0], [1], [7], [64], [65], [300]])('%d values in ascending order, equal ones as they stood', (n) => {
+    const prng = new Prng('order');
+    const values = Float64Array.from({ length: n }, () => prng.int(0, 9) / 7);
+    const want = [...values.keys()].sort((a, b) => (values[a] as number) - (values[b] as number) || a - b);
+    expect([...ascending(values)]).toEqual(want);
+  });
   test('counts are multiplicities', () => {
     const values = Float64Array.of(7, 1, 4);
     const spelled = Float64Array.of(7, 7, 7, 4, 4, 1);

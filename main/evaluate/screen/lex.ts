@@ -40,10 +40,23 @@ const punctuators = [
   ['+=', '-=', '*=', '/=', '%=', '&=', '|=', '^=', '.*'],
 ].flat();
 
+/** Characters with which a punctuator of several may begin. */
+const longStarts = new Set(punctuators.map((p) => p[0] as string));
+
+const plainPunct = /[-+*/%^&|~!=<>()[\]{}.,:;?#]/;
+
 const isDigit = (c: string): boolean => c >= '0' && c <= '9';
 const isNameStart = (c: string): boolean => /[A-Za-z_$]/.test(c);
 const isName = (c: string): boolean => /[A-Za-z0-9_$]/.test(c);
 const prefixes = new Set(['u8', 'u', 'U', 'L']);
+/** Runs of plain characters, which are taken at once: no splice is in them, and none of their characters ends or begins anything. */
+const runs = {
+  name: /[A-Za-z0-9_$]+/y,
+  blank: /[ \t\f\v]+/y,
+  lineComment: /[^\n\\]+/y,
+  /** Without newlines, which are counted. */
+  blockComment: /[^*\n\\]+/y,
+};
 
 class Lexer {
   private readonly source: string;
@@ -104,6 +117,14 @@ class Lexer {
     return c;
   }
 
+  /** Takes the run of characters that stands here, if any. */
+  private takeRun(run: RegExp): string {
+    run.lastIndex = this.at;
+    const found = run.exec(this.source)?.[0] ?? '';
+    this.at += found.length;
+    return found;
+  }
+
   /** Blanks, newlines, comments. false at the end. */
   private skipBlank(): boolean {
     for (;;) {
@@ -114,7 +135,7 @@ class Lexer {
         this.take();
         this.first = true;
         this.directive = null;
-      } else if (/[ \t\f\v]/.test(c)) this.take();
+      } else if (c === ' ' || c === '\t' || c === '\f' || c === '\v') this.takeRun(runs.blank);
       else if (two === '//') this.lineComment();
       else if (two === '/*') this.blockComment();
       else return true;
@@ -122,7 +143,7 @@ class Lexer {
   }
 
   private lineComment(): void {
-    while (this.peek() !== '' && this.peek() !== '\n') this.take();
+    while (this.peek() !== '' && this.peek() !== '\n') if (this.takeRun(runs.lineComment) === '') this.take();
   }
 
   private blockComment(): void {
@@ -130,7 +151,7 @@ class Lexer {
     this.take();
     this.take();
     while (this.ahead(2) !== '*/')
-      if (this.take() === '') {
+      if (this.takeRun(runs.blockComment) === '' && this.take() === '') {
         this.fault('comment without an end', start);
         return;
       }
@@ -181,7 +202,7 @@ class Lexer {
 
   private name(line: number): void {
     let text = '';
-    while (isName(this.peek())) text += this.take();
+    while (isName(this.peek())) text += this.takeRun(runs.name);
     const quote = this.peek();
     const raw = text.endsWith('R') && (text === 'R' || prefixes.has(text.slice(0, -1)));
     if (quote === '"' && raw) {
@@ -245,13 +266,19 @@ class Lexer {
   }
 
   private punct(line: number): void {
+    const c = this.peek();
+    if (!longStarts.has(c) && plainPunct.test(c)) {
+      this.take();
+      this.push('punct', c, line);
+      return;
+    }
     const ahead = this.ahead(4);
     // [lex.pptoken]: "<::" is "<" "::" unless a ":" or ">" follows.
     const split = ahead.startsWith('<::') && ahead[3] !== ':' && ahead[3] !== '>';
     const found = split ? undefined : punctuators.find((p) => ahead.startsWith(p));
     const text = found ?? this.peek();
     for (let i = 0; i < text.length; i++) this.take();
-    const known = found !== undefined || /[-+*/%^&|~!=<>()[\]{}.,:;?#]/.test(text);
+    const known = found !== undefined || plainPunct.test(text);
     this.push(known ? 'punct' : 'other', digraphs[text] ?? text, line);
   }
 }

@@ -60,12 +60,21 @@ export function checkNames(
   libraries: readonly string[],
   { inCode, std }: { readonly inCode: boolean; readonly std: ReadonlySet<string> },
 ): void {
+  // A file says the same few names over and over.
+  const faults = new Map<string, ReturnType<typeof nameFault>>();
+  const faultOf = (name: string): ReturnType<typeof nameFault> => {
+    const known = faults.get(name);
+    if (known !== undefined) return known;
+    const fault = nameFault(name);
+    faults.set(name, fault);
+    return fault;
+  };
   tokens.forEach((token, i) => {
     if (token.kind !== 'identifier') return;
     const before = tokens[i - 1]?.text ?? '';
     const qualifier =
       before === '::' ? (tokens[i - 2]?.kind === 'identifier' ? (tokens[i - 2]?.text ?? '') : '') : null;
-    const fault = nameFault(token.text);
+    const fault = faultOf(token.text);
     if (fault !== null && !lifted(token.text, libraries)) report.add(token.line, fault.rule, fault.why);
     else if (qualifier !== null && (qualifier === 'std' || std.has(qualifier))) standard(token, report);
     else if (Object.hasOwn(softNames, token.text)) {

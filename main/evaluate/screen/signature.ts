@@ -8,10 +8,11 @@ const kernelSuffix = '_kernel_optimized';
 /** Names of types by alias: `using T = float;`, `typedef float T;`, `#define T float`. */
 function aliases(code: readonly Token[], macros: readonly Macro[]): Map<string, string> {
   const found = new Map<string, string>();
-  code.forEach((token, i) => {
+  code.forEach(({ text }, i) => {
+    if (text !== 'using' && text !== 'typedef') return;
     const [a, b, c, d] = [1, 2, 3, 4].map((k) => code[i + k]?.text ?? '') as [string, string, string, string];
-    if (token.text === 'using' && b === '=' && d === ';') found.set(a, c);
-    if (token.text === 'typedef' && c === ';') found.set(b, a);
+    if (text === 'using' && b === '=' && d === ';') found.set(a, c);
+    if (text === 'typedef' && c === ';') found.set(b, a);
   });
   for (const macro of macros)
     if (macro.params === null && macro.body.length === 1) found.set(macro.name, macro.body[0]?.text ?? '');

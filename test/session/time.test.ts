@@ -82,6 +82,21 @@ describe('time', () => {
     expect(before.some((c) => c === 'call O')).toBe(true);
   });
 
+  it('says in the log where the time of each process went', async () => {
+    using at = scratch();
+    fakes(at, fast);
+    const notes: string[] = [];
+    await session(plan(), { ...context(at), progress: (note) => notes.push(note) });
+    const seconds = String.raw`\d+\.\d\d s`;
+    const passes = `judge ${seconds}, wrapper times ${seconds}, recording on ${seconds}, spans ${seconds}, end ${seconds}`;
+    const told = notes.filter((note) => note.includes(': start '));
+    expect(told).toHaveLength(3);
+    expect(told[0]).toMatch(
+      new RegExp(`^time 1/3 solo: start ${seconds}, (peaks ${seconds}, )?load and count blocks ${seconds}, ${passes}$`),
+    );
+    expect(told[1]).toMatch(new RegExp(`^time 2/3 full: start ${seconds}, load ${seconds}, ${passes}$`));
+  });
+
   it('does not nominate what is no faster, nor what misbehaved', async () => {
     using at = scratch();
     const same = { ...speeds, C: 26_000 };

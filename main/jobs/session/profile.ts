@@ -123,6 +123,8 @@ async function atOnce(plan: ProfilePlan, scope: Scope, tool: Tool, out: ProfileR
   const printed = !source && set === undefined && plan.keepLaunches !== undefined;
   const what: Collection = { metrics: asked, sections, set, source, launch: null, maxLaunches, printed };
   const got = await collected(tool, scope, what);
+  const spent = [got.collectMs, got.importMs].map((ms) => `${(ms / 1000).toFixed(2)} s`);
+  scope.ctx.progress(`profile ${plan.problem.id}: collect ${spent[0]}, read ${spent[1]}`);
   if (!told(got, out)) return;
   if (set === undefined) {
     if (printed)

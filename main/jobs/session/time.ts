@@ -5,6 +5,7 @@ import { CandidateFault, type Where } from './classify.ts';
 import { DumpBudget, type Dumped, judgeDump } from './dumps.ts';
 import { Incidents } from './incidents.ts';
 import { type Judge, startJudge } from './judge.ts';
+import { Laps } from './laps.ts';
 import { type Runner, startRunner } from './runner.ts';
 import type { Scope } from './scope.ts';
 import { estimateR, smallestStep } from './time-estimate.ts';
@@ -139,16 +140,28 @@ export function nominate(plan: TimePlan, out: TimeResult): void {
 
 async function runProcess(room: TimeRoom, index: number, kind: ProcessKind): Promise<void> {
   const { plan, out } = room;
+  const laps = new Laps();
   const runner = await startRunner(room.scope, plan);
+  laps.lap('start');
   try {
     out.gpu ??= runner.gpu;
     room.where = {};
-    if (runner.gpu && !out.peaks && (kind === 'solo' || plan.soloProcesses === 0)) out.peaks = await runner.peaks();
+    if (runner.gpu && !out.peaks && (kind === 'solo' || plan.soloProcesses === 0)) {
+      out.peaks = await runner.peaks();
+      laps.lap('peaks');
+    }
+    const counted = room.blocks !== null;
     await loadArms(room, runner, index, kind);
+    laps.lap(counted ? 'load' : 'load and count blocks');
     // Beside a candidate's timed calls the judge has little to do; a baseline's do not wait for it.
-    if (hasCandidate(plan)) await room.judge.drain();
-    await runPasses(room, runner, index, kind);
+    if (hasCandidate(plan)) {
+      await room.judge.drain();
+      laps.lap('judge');
+    }
+    await runPasses(room, runner, index, kind, laps);
     await runner.quit();
+    laps.lap('end');
+    room.scope.ctx.progress(`time ${index + 1}/${room.processes} ${kind}: ${laps.text()}`);
   } catch (cause) {
     throw await runner.faultOf(cause, room.where);
   }
@@ -208,13 +221,24 @@ async function calibrate(room: TimeRoom, runner: Runner, origin: ArmId): Promise
   room.blocks = blocks;
 }
 
-async function runPasses(room: TimeRoom, runner: Runner, process: number, kind: ProcessKind): Promise<void> {
+async function runPasses(
+  room: TimeRoom,
+  runner: Runner,
+  process: number,
+  kind: ProcessKind,
+  laps: Laps,
+): Promise<void> {
   const arms: ArmId[] = kind === 'solo' ? ['O'] : room.plan.arms.map((a) => a.id);
   const { quantities } = room.plan;
-  if (quantities.includes('wrapper')) await runPass(room, runner, { process, kind, quantity: 'wrapper', arms });
+  if (quantities.includes('wrapper')) {
+    await runPass(room, runner, { process, kind, quantity: 'wrapper', arms });
+    laps.lap('wrapper times');
+  }
   if (!quantities.includes('span')) return;
   noteStep(room, await runner.cupti(true));
+  laps.lap('recording on');
   await runPass(room, runner, { process, kind, quantity: 'span', arms });
+  laps.lap('spans');
   noteStep(room, await runner.cupti(false));
 }
 

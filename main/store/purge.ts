@@ -1,4 +1,4 @@
-import { lstat, readdir, rm } from 'node:fs/promises';
+import { lstat, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileFault } from '../base/fault.ts';
 import type { AppError } from '../contract/index.ts';
@@ -107,13 +107,43 @@ export async function listBin(db: Database, runs: string): Promise<BinnedRun[]> 
   return out;
 }
 
+/** A run's folder once the run is on its way out: what is called so is nobody's, whoever was killed in the middle of it. */
+const outName = (run: string): string => `.purged-${run}`;
+
+const isThere = async (path: string): Promise<boolean> => (await lstat(path).catch(() => null)) !== null;
+
 /** Takes one run out of the history, if it may still go; gives back its versions and the contents that are nobody's now. */
-async function takeOut(db: Database, run: string): Promise<{ versions: number; contents: Content[] } | null> {
+async function takeOut(
+  db: Database,
+  runs: string,
+  run: string,
+): Promise<{ versions: number; contents: Content[] } | null> {
+  const [folder, out] = [join(runs, run), join(runs, outName(run))];
+  let moved = false;
+  try {
+    return await inOneWrite(db, run, async () => {
+      if (!(await isThere(folder))) return;
+      await rename(folder, out);
+      moved = true;
+    });
+  } catch (fault) {
+    // The run is still there, and so must its files be.
+    if (moved) await rename(out, folder).catch(() => {});
+    throw fault;
+  }
+}
+
+async function inOneWrite(
+  db: Database,
+  run: string,
+  moveFiles: () => Promise<void>,
+): Promise<{ versions: number; contents: Content[] } | null> {
   return db.transaction(async (tx) => {
     const row = await tx.get<BinSql>(binSql(true), [run]);
     // Looked at under the write lock: somebody may have taken a version out of the bin, or resumed the run, since the list was made.
     if (!row || whyKept(row, await isHeldIn(tx, db, run)) !== null) return null;
     const contents = await tx.all<Content>(ownContents, [run]);
+    await moveFiles();
     await tx.run('DELETE FROM runs WHERE id = ?', [run]);
     for (const { hash } of contents) await tx.run('DELETE FROM content WHERE hash = ?', [hash]);
     return { versions: row.versions, contents };
@@ -151,22 +181,40 @@ const freeBytes = async (db: Database): Promise<number> => {
   return pages * ((await db.get<{ page_size: number }>('PRAGMA page_size'))?.page_size ?? 0);
 };
 
+/**
+ * What a purge that was killed left: files of a run that is gone go now, those of a run that is still there go back to it. Under the
+ * write lock, under which they are moved.
+ */
+async function tidy(db: Database, runs: string): Promise<void> {
+  for (const name of await readdir(runs).catch(() => [])) {
+    const run = /^\.purged-([A-Za-z0-9-]+)$/.exec(name)?.[1];
+    if (run === undefined) continue;
+    const known = await db.transaction(async (tx) => {
+      if ((await tx.get('SELECT 1 FROM runs WHERE id = ?', [run])) === undefined) return false;
+      if (!(await isThere(join(runs, run)))) await rename(join(runs, name), join(runs, run)).catch(() => {});
+      return true;
+    });
+    if (!known) await rm(join(runs, name), { recursive: true, force: true }).catch(() => {});
+  }
+}
+
 /** Deletes runs for good, those of `names` that may go, with the files that only they needed. */
 export async function purgeRuns(
   parts: { readonly db: Database; readonly content: ContentFiles; readonly runs: string },
   names: readonly string[],
 ): Promise<PurgeReport> {
   const { db, content, runs } = parts;
+  await tidy(db, runs);
   const before = await freeBytes(db);
   const purged: Purged[] = [];
   const left: AppError[] = [];
   let laterBytes = 0;
   for (const run of names) {
-    const taken = await takeOut(db, run);
+    const taken = await takeOut(db, runs, run);
     if (taken === null) continue;
     const { bytes, later } = await dropContents(db, content, taken.contents);
     laterBytes += later;
-    const folder = join(runs, run);
+    const folder = join(runs, outName(run));
     const inFolder = await bytesBelow(folder);
     const fault = await rm(folder, { recursive: true, force: true }).then(
       () => null,

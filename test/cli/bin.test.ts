@@ -1,11 +1,12 @@
 /** The bin at the command line, over a history with two real runs: what is said, what goes for good, what stays. */
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { unwrap } from '../../main/contract/index.ts';
 import { createHost } from '../../main/host/index.ts';
+import { Connection } from '../../main/store/db/connection.ts';
 import { Store } from '../../main/store/index.ts';
 import { root } from '../app/lab.ts';
 import { newRun } from '../store/samples.ts';
@@ -145,6 +146,25 @@ it('pinned versions, runs under way and runs that are named but not in the bin s
   }
 });
 
+it('a purge that was killed in the middle is tidied by the next: nothing of a run that stays is lost', async () => {
+  unwrap(await services.binRun({ run: one, deleted: true }, ctx));
+  const runs = join(home, 'data', 'runs');
+  // Killed before its rows went, after them, and a folder of a history that is no longer: that is no purge's.
+  renameSync(join(runs, one), join(runs, `.purged-${one}`));
+  mkdirSync(join(runs, '.purged-260101-0000-gone', 'chat'), { recursive: true });
+  mkdirSync(join(runs, '260101-0000-lost'));
+  unwrap(await services.purge({ runs: [] }, ctx));
+  expect(readdirSync(runs).sort()).toEqual(['260101-0000-lost', one, two].sort());
+  // A fault of the history while it goes: its files are where they were.
+  const db = join(home, 'data', 'history.db');
+  const c = await Connection.open(db, { busyMs: 10_000 });
+  await c.exec("CREATE TRIGGER broken BEFORE DELETE ON runs BEGIN SELECT raise(ABORT, 'broken'); END");
+  await c.close();
+  expect((await services.purge({}, ctx)).ok).toBe(false);
+  expect(readdirSync(runs).sort()).toEqual(['260101-0000-lost', one, two].sort());
+  expect(unwrap(await services.show({ run: one }, ctx)).state.rounds).toHaveLength(1);
+});
+
 it('at a terminal it asks: "no" deletes nothing, the end of input is a no, "yes" deletes', async () => {
   unwrap(await services.binRun({ run: one, deleted: true }, ctx));
   const asked = (typed: string | null): Promise<{ code: number | null; shown: string }> => {
@@ -166,7 +186,7 @@ it('at a terminal it asks: "no" deletes nothing, the end of input is a no, "yes"
   };
   for (const typed of ['n', null]) {
     const { code, shown } = await asked(typed);
-    expect([typed, code]).toEqual([typed, 130]);
+    expect([typed, code, shown]).toEqual([typed, 130, expect.stringContaining('[y/N]')]);
     expect(shown).toContain(`  ${one}  replay  dot_product fp32  3 versions`);
     expect(await ids(true)).toEqual(all(one));
   }

@@ -1,3 +1,5 @@
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { AppFailure, type ErrorCode, err } from '../../contract/index.ts';
 
@@ -21,6 +23,11 @@ const faults: Record<string, { code: ErrorCode; message: string; remedy: string 
     message: 'The history cannot be written.',
     remedy: 'Make the folder writable, or set CUDAMASTER_HOME to one that is.',
   },
+  SQLITE_IOERR: {
+    code: 'env.not-writable',
+    message: 'The disk that holds the history could not be read or written.',
+    remedy: 'Look at the disk (its kernel messages, its network), or set CUDAMASTER_HOME to a folder on another one.',
+  },
   SQLITE_CORRUPT: {
     code: 'store.corrupt',
     message: 'The history file is damaged.',
@@ -34,12 +41,26 @@ const sameAs: Record<string, string> = {
   SQLITE_NOTADB: 'SQLITE_CORRUPT',
 };
 
+/** What SQLite wants at least to begin a write: its index of the log, bytes. */
+const needed = 64 * 1024;
+
+function isFull(file: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(file));
+    return bavail * bsize < needed;
+  } catch {
+    return false;
+  }
+}
+
 /** Turns an error of the driver into an AppFailure; `file` goes into the evidence. */
 export function sqlFailure(error: unknown, file: string): AppFailure {
   if (error instanceof AppFailure) return error;
   const code = String((error as { code?: unknown } | null)?.code ?? '');
   const detail = `${file}: ${error instanceof Error ? error.message : String(error)}`;
-  const fault = faults[sameAs[code] ?? code];
+  // Where even the shared memory beside the file finds no room, SQLite knows of no full disk.
+  const named = code === 'SQLITE_IOERR' && isFull(file) ? 'SQLITE_FULL' : (sameAs[code] ?? code);
+  const fault = faults[named];
   if (fault) return new AppFailure(err(fault.code, fault.message, { remedy: fault.remedy, detail }).error);
   return new AppFailure(err('internal', 'The history answered with an unexpected fault.', { detail }).error);
 }

@@ -48,7 +48,7 @@ export function benchCommands(program: Command, open: () => Session, finish: Fin
         .default(['published'], 'published'),
     )
     .option('--baseline', 'origins and vendor libraries alone: what is measured unless another is asked for')
-    .option('--from-history', 'the best accepted version of each task and type, against its origin')
+    .option('--from-history', 'the best accepted version of each task and type, none of the bin, against its origin')
     .option(
       '--candidates <paths>',
       'files TASK.DTYPE.cu or folders of them, separated by commas (repeat), against their origins',

@@ -83,6 +83,7 @@ function whyKept(row: BinSql, driven: boolean): string | null {
 
 /** Bytes of the files below a folder; links count as themselves and are not followed. */
 async function bytesBelow(folder: string): Promise<number> {
+  if ((await lstat(folder).catch(() => null))?.isDirectory() !== true) return 0;
   let sum = 0;
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     const path = join(folder, entry.name);

@@ -248,9 +248,15 @@ describe.skipIf(!installed)('Run screen', { timeout: 240_000 }, () => {
   test('a remote provider is asked nothing before the user agreed to what is sent where', async () => {
     await page.goto(`${origin()}/#/run/new?task=softmax&dtype=fp32`);
     await page.getByLabel('Provider', { exact: true }).selectOption({ label: 'OpenAI' });
+    const dialog = page.getByRole('dialog', { name: 'Prompts will leave this machine' });
+    // Not even for its models.
+    await page.getByRole('button', { name: 'Ask which models there are' }).click();
+    await dialog.getByText('Asked of api.openai.com: its list of models').waitFor();
+    await dialog.getByRole('button', { name: 'I agree: ask for the models' }).waitFor();
+    await page.getByRole('button', { name: 'Do not send' }).click();
+    await dialog.waitFor({ state: 'detached' });
     await page.getByLabel('Model', { exact: true }).fill('some-model');
     await page.getByRole('button', { name: 'Start' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Prompts will leave this machine' });
     await dialog.getByText('api.openai.com').first().waitFor();
     await page.getByRole('button', { name: 'Do not send' }).click();
     expect(page.url()).toContain('#/run/new');

@@ -13,13 +13,45 @@ const escapeName = (name: string): string => name.replace(/[.*+?^${}()|[\]\\]/g,
 /** True when the text defines or declares `name(`, outside of being a part of a longer name. */
 const holds = (text: string, name: string): boolean => new RegExp(`(?<![\\w$])${escapeName(name)}\\s*\\(`).test(text);
 
+/** What is skipped when braces are counted, as far as one look tells: comments and characters. */
+const skipped = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'(?:\\.|[^'\\\n])'/y;
+
+/** Where the string that begins at `at` ends, or where it was seen not to be closed on its line. */
+function stringEnd(source: string, at: number): { readonly to: number; readonly closed: boolean } {
+  let i = at + 1;
+  for (; i < source.length; i++) {
+    const c = source[i] as string;
+    if (c === '"') return { to: i + 1, closed: true };
+    if (c === '\n' || (c === '\\' && /[\n\r\u2028\u2029]|^$/.test(source[++i] ?? ''))) break;
+  }
+  return { to: i, closed: false };
+}
+
 /** Braces outside strings, characters and comments: more opened than closed means cut off. */
 export function openBraces(source: string): number {
-  const token = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'|[{}]/g;
   let depth = 0;
-  for (const [t] of source.matchAll(token)) {
-    if (t === '{') depth++;
-    else if (t === '}') depth--;
+  // Up to here no quote begins a string that is closed: it would have been the end of the one that was looked at.
+  let unclosed = -1;
+  for (let i = 0; i < source.length; ) {
+    const c = source[i] as string;
+    if (c === '{') depth++;
+    else if (c === '}') depth--;
+    else if (c === '"' && i >= unclosed) {
+      const { to, closed } = stringEnd(source, i);
+      if (closed) {
+        i = to;
+        continue;
+      }
+      unclosed = to;
+    } else if (c === '/' || c === "'") {
+      skipped.lastIndex = i;
+      const found = skipped.exec(source)?.[0] ?? '';
+      if (found !== '') {
+        i += found.length;
+        continue;
+      }
+    }
+    i++;
   }
   return depth;
 }
@@ -87,7 +119,7 @@ export function readCode(text: string, finish: 'stop' | 'length' | 'other', wrap
 }
 
 /** First line of a continuation that only opens a block again. */
-const reopened = /^\s*(`{3,}|~{3,})[^\n`]*\n/;
+const reopened = /^\s*(?:`{3,}|~~~)[^\n`]*\n/;
 
 /** Longest end of `head` that `tail` begins with, at least `least` characters. */
 function overlap(head: string, tail: string, least: number): number {

@@ -38,7 +38,7 @@ const text = (...path: string[]): string => readFileSync(join(resourceRoot(), 'k
 function headersOf(sources: readonly string[]): Map<string, string> {
   const found = new Map<string, string>();
   const visit = (source: string): void => {
-    for (const [, name] of source.matchAll(/^\s*#include "([A-Za-z0-9_]+\.h)"/gm)) {
+    for (const [, name] of source.matchAll(/^[ \t]*#include "([A-Za-z0-9_]+\.h)"/gm)) {
       if (name === undefined || found.has(name) || name === 'reference.h' || name === 'problems.h') continue;
       const header = name === 'device.h' ? text('export', name) : text('harness', name);
       found.set(name, header);

@@ -54,7 +54,7 @@ const environmentSigns: readonly EnvironmentSign[] = [
     remedy: 'Install a toolkit that knows the GPU, or choose another one; `cudamaster doctor` lists them.',
   },
   {
-    sign: /.*(?:No space left on device|Disk quota exceeded).*/,
+    sign: /^.*(?:No space left on device|Disk quota exceeded).*/m,
     code: 'env.disk-full',
     message: 'The disk filled up while compiling.',
     remedy: 'Free some space on the disk of the temporary folder, or set CUDAMASTER_TMP to one elsewhere.',
@@ -85,7 +85,7 @@ const crashSigns: readonly RegExp[] = [
 ];
 
 /** Lines whose text the source chooses: they prove nothing about the machine. host_config.h is NVIDIA's own. */
-const chosenBySource = /^\s*\d*\s*\||#warning|#\s*pragma|static[_ ]assert/;
+const chosenBySource = /^\s*(?:\d+\s*)?\||#warning|#\s*pragma|static[_ ]assert/;
 const toolWords = (text: string): string =>
   text
     .split('\n')

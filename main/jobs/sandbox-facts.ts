@@ -220,7 +220,9 @@ export function driverLibraryDirs(): string[] {
 function fromLoaderCache(): string[] {
   try {
     const text = readFileSync('/etc/ld.so.cache', 'latin1');
-    const found = [...text.matchAll(/(\/[^\0]*)\/libcuda\.so\.1\0/g)].map((hit) => hit[1] ?? '');
+    const name = '/libcuda.so.1';
+    const holding = text.split('\0').filter((part) => part.endsWith(name));
+    const found = holding.map((part) => part.slice(part.indexOf('/'), -name.length));
     return found.filter((dir) => dir !== '' && existsSync(join(dir, 'libcuda.so.1')));
   } catch {
     return [];

@@ -60,7 +60,8 @@ export function parseRaw(text: string): ParsedProfile {
   let header: string[] | null = null;
   let units: string[] | null = null;
   const rows: { header: string[]; units: string[] | null; row: string[] }[] = [];
-  for (const line of text.split(/\r?\n/)) {
+  // A lone \r too: programs draw their progress with it, and what reads CSV takes the square of a run of them.
+  for (const line of text.split(/\r\n|\r|\n/)) {
     if (line.startsWith('==')) {
       messages.push(line);
       continue;

@@ -155,9 +155,17 @@ export function thisMachine(
 export function joinOn(machine: Machine, ...parts: string[]): string {
   const separator = machine.platform === 'win32' ? '\\' : '/';
   return parts
-    .map((part, i) => (i === 0 ? part.replace(/[\\/]+$/, '') : part.replace(/^[\\/]+|[\\/]+$/g, '')))
+    .map((part, i) => withoutSlashes(part, i > 0))
     .filter((part, i) => i === 0 || part !== '')
     .join(separator);
+}
+
+function withoutSlashes(part: string, front: boolean): string {
+  const slash = (at: number): boolean => part[at] === '/' || part[at] === '\\';
+  let [from, to] = [0, part.length];
+  while (to > from && slash(to - 1)) to--;
+  while (front && from < to && slash(from)) from++;
+  return part.slice(from, to);
 }
 
 /** Folder of a path; the root of itself. */

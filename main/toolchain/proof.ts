@@ -170,16 +170,15 @@ export function classifyNvccFault(argv: readonly string[], answer: Answer, toolk
       `The host compiler is too new or too old for CUDA ${toolkit.release}: ${line}`,
       compilerRemedy(toolkit),
     );
-  if (/Cannot find compiler 'cl\.exe'|cl\.exe.*not found/i.test(output))
+  if (/Cannot find compiler 'cl\.exe'/i.test(output) || afterOnLine(output, /cl\.exe/i, /not found/i))
     return fault(
       'env.host-compiler',
       'Visual Studio C++ build tools were not found.',
       'Install "Desktop development with C++" (component MSVC x64/x86 build tools) with the Visual Studio Installer.',
     );
   if (
-    /Failed to preprocess host compiler|(gcc|g\+\+|cc1plus|clang)[^\n]*(No such file|not found)|Cannot find compiler|No supported (gcc|host) compiler/i.test(
-      output,
-    )
+    /Failed to preprocess host compiler|Cannot find compiler|No supported (gcc|host) compiler/i.test(output) ||
+    afterOnLine(output, /gcc|g\+\+|cc1plus|clang/i, /No such file|not found/i)
   )
     return fault('env.host-compiler', `No usable host C++ compiler: ${line}`, compilerRemedy(toolkit));
   if (/Unsupported gpu architecture/i.test(output))
@@ -200,3 +199,10 @@ export function classifyNvccFault(argv: readonly string[], answer: Answer, toolk
     'See detail; reinstall the toolkit or choose another nvcc.',
   );
 }
+
+/** Whether a line holds `first` and behind it `then`; one pattern for both would take the square of the line's length. */
+const afterOnLine = (text: string, first: RegExp, then: RegExp): boolean =>
+  text.split('\n').some((line) => {
+    const at = line.search(first);
+    return at >= 0 && then.test(line.slice(at));
+  });

@@ -1,5 +1,46 @@
 import type { Prng } from '../../main/base/random.ts';
 
+/**
+ * Long runs of one thing: patterns that look again from every character of a run take the square of its length. Each stands for one that
+ * did: blanks and line ends before an end, quotes that are escaped, digits, words and slashes before something that does not come.
+ */
+export const runs = [
+  ' ',
+  '\t',
+  '\r',
+  '\n',
+  '\r\n',
+  ' \n',
+  '\u2028',
+  '\uFEFF',
+  '"',
+  '\\"',
+  "'",
+  '`',
+  '~',
+  '0',
+  '0,',
+  'a',
+  'a_',
+  'a.',
+  'a ',
+  '.',
+  '/',
+  '\\',
+  '(',
+  ')',
+  '[',
+  '{',
+  '}',
+  '<',
+  '/*',
+  '//',
+  '-',
+  '=',
+  '#',
+  ':',
+] as const;
+
 /** What breaks parsers: ends of ranges, odd numbers, quotes, brackets, tags, escapes. */
 const tokens = [
   '"',

@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openBraces, readCode } from '../../main/agents/code-reply.ts';
+import { joinContinuation, openBraces, readCode } from '../../main/agents/code-reply.ts';
 import { scanBlocks } from '../../main/agents/fence.ts';
 import { jsonObjects } from '../../main/agents/json-reply.ts';
 import { checkArguments, readArguments } from '../../main/agents/nvcc-arguments.ts';
@@ -27,8 +27,10 @@ import { BundleExecutor } from '../../main/jobs/bundle.ts';
 import { readBundle, readResult } from '../../main/jobs/bundle-folder.ts';
 import { classifyBuild } from '../../main/jobs/classify.ts';
 import { filterDiagnostics } from '../../main/jobs/diagnostics.ts';
-import { classifyNcu, hasLaunches, unknownNcuFault } from '../../main/jobs/session/classify-ncu.ts';
+import { classifyNcu, hasLaunches, replayMemory, unknownNcuFault } from '../../main/jobs/session/classify-ncu.ts';
+import { messagesOf, passesIn, rawTable, unknownMetrics } from '../../main/jobs/session/ncu-table.ts';
 import { countErrors } from '../../main/jobs/session/sanitize.ts';
+import { classify } from '../../main/llm/fault.ts';
 import { loadPrices } from '../../main/llm/prices.ts';
 import { retryAfterMs } from '../../main/llm/retry-after.ts';
 import { emptyAnswer, takeChunk } from '../../main/llm/stream.ts';
@@ -49,6 +51,8 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 export interface Target {
   readonly name: string;
   readonly samples: readonly string[];
+  /** A second for some inputs is the rule. */
+  readonly slow?: true;
   run(text: string): void | Promise<void>;
 }
 
@@ -176,7 +180,7 @@ const finite = (value: unknown, where: string): void => {
 function launchesOf(text: string): void {
   const { launches, shape } = parseRaw(text);
   finite(launches, 'launch');
-  const rows = text.split(/\r?\n/).filter((l) => /^"\d+",/.test(l)).length;
+  const rows = text.split(/\r\n|\r|\n/).filter((l) => /^"\d+",/.test(l)).length;
   must(launches.length <= rows, `${launches.length} launches of ${rows} rows`);
   must(launches.length === 0 || shape !== 'none', 'launches without a table');
   const { bottleneck, launch } = verdict(launches);
@@ -215,6 +219,14 @@ export async function targets(): Promise<readonly Target[]> {
         must(reason.message.length < 2000, 'an endless message');
         if (/ERR_NVGPUCTRPERM/.test(text)) must(classifyNcu(text) !== null, 'a permission fault that is none');
         countErrors(text);
+        replayMemory(text, false);
+        const asked = ['foo__bar.sum', 'sm__throughput.avg.pct_of_peak_sustained_elapsed'];
+        must(
+          unknownMetrics(text, asked).every((id) => asked.includes(id)),
+          'a metric that nobody asked for',
+        );
+        const passes = passesIn(rawTable(text), messagesOf(text));
+        must(passes === null || Number.isFinite(passes), 'passes');
       },
     },
     {
@@ -268,6 +280,7 @@ export async function targets(): Promise<readonly Target[]> {
         }
         scanBlocks(text);
         stripThinking(text);
+        must(joinContinuation('```cuda\nint a;', text).length <= text.length + 20, 'a continuation that grows');
       },
     },
     {
@@ -324,6 +337,28 @@ export async function targets(): Promise<readonly Target[]> {
           must(ms === null || (ms >= 0 && Number.isFinite(ms)), `wait ${ms}`);
         } catch (fault) {
           if (!(fault instanceof TypeError)) throw fault;
+        }
+      },
+    },
+    {
+      name: 'errors of an endpoint',
+      samples: [
+        '{"error":{"message":"This model\'s maximum context length is 6048 tokens. However, you requested 6616 tokens (568 in the messages, 6048 in the completion).","code":"context_length_exceeded"}}',
+        '{"error":{"message":"Unsupported parameter: \'max_tokens\' is not supported with this model. Use \'max_completion_tokens\' instead.","param":"max_tokens","code":"unsupported_parameter"}}',
+        '{"error":{"message":"max_tokens must be in the valid range of [1, 8,192]"}}',
+        '{"detail":"unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`"}',
+        'the request exceeds the available context size: 9000 input tokens, range of temperature',
+      ],
+      run: (text) => {
+        for (const status of [0, 400, 413, 429, 500]) {
+          // A message that is not inside JSON, and one that is.
+          for (const body of [text, JSON.stringify({ error: { message: text, param: 'max_tokens' } })]) {
+            const found = classify(status, body, new Headers());
+            must('message' in found ? found.message !== '' : true, 'an error without a text');
+            if (found.kind !== 'context') continue;
+            for (const n of [found.limit, found.prompt])
+              must(n === null || !Number.isNaN(n), 'a limit that is no number');
+          }
         }
       },
     },
@@ -396,6 +431,7 @@ export async function targets(): Promise<readonly Target[]> {
     { name: 'bundle: result.json', samples: [bundle.result], run: (text) => bundle.run('result.json', text) },
     {
       name: 'CUDA source: lexer and screen',
+      slow: true,
       samples: [
         ...sources,
         'extern "C" void dot_product_optimized(float* l, const float* X, const float* Y, int N) { fork(); dlopen("x", 1); asm("x"); }\n',
@@ -411,6 +447,7 @@ export async function targets(): Promise<readonly Target[]> {
     {
       name: 'tools: versions, GPUs, folders',
       samples: [
+        'sh: 1: gcc: not found\nnvcc fatal : Cannot find compiler\n',
         'Cuda compilation tools, release 13.0, V13.0.88\n',
         '0, GPU-12345678-0000-0000-0000-000000000000, NVIDIA H200, 9.0, 580.159.04, 143771, [N/A]\n',
         'GPU 0: NVIDIA A100 (UUID: GPU-1)\n  MIG 1g.5gb     Device  0: (UUID: MIG-2)\n',

@@ -112,7 +112,7 @@ function lineAt(text: string, index: number): string {
 
 /** Whether a CSV printed by ncu holds at least one launch: the row that begins with "ID", a row of units, a row of data. */
 export function hasLaunches(csv: string): boolean {
-  const lines = csv.split(/\r?\n/);
+  const lines = csv.split(/\r\n|\r|\n/);
   const header = lines.findIndex((line) => line.startsWith('"ID",'));
   return header >= 0 && lines.slice(header + 1).some((line) => /^"\d+",/.test(line));
 }

@@ -20,7 +20,7 @@ export function rawTable(text: string): RawTable | null {
   let header: string[] | null = null;
   let units: string[] | null = null;
   const rows: string[][] = [];
-  for (const line of text.split(/\r?\n/)) {
+  for (const line of text.split(/\r\n|\r|\n/)) {
     if (!line.startsWith('"')) continue;
     const row = cells(line);
     if (row === null) continue;
@@ -45,7 +45,7 @@ function cells(line: string): string[] | null {
 /** ncu's own lines: warnings, errors and progress. */
 export const messagesOf = (text: string): string =>
   text
-    .split(/\r?\n/)
+    .split(/\r\n|\r|\n/)
     .filter((line) => line.startsWith('=='))
     .join('\n');
 
@@ -159,6 +159,17 @@ export function launchChoice(table: RawTable, row: number): LaunchChoice {
   return { row, name, skip: Math.max(0, alike.indexOf(row)), ofName: alike.length };
 }
 
+/** The metric id in a word, without dots around it; one step a character, however long the word is. */
+function metricIn(word: string): string {
+  const at = word.indexOf('__');
+  if (at < 0) return '';
+  let from = word.lastIndexOf('.', at) + 1;
+  let to = word.length;
+  while (from < at && !/[A-Za-z]/.test(word[from] as string)) from++;
+  while (to > at && word[to - 1] === '.') to--;
+  return word.slice(from, to);
+}
+
 /** Ids that ncu says it does not know, of those asked. It names them with or without their suffix, one or several a line. */
 export function unknownMetrics(log: string, asked: readonly string[]): string[] {
   const lines = log
@@ -166,7 +177,7 @@ export function unknownMetrics(log: string, asked: readonly string[]): string[] 
     .filter(
       (line) => /metric/i.test(line) && /failed to find|unknown|not (?:found|supported|exist)|invalid/i.test(line),
     );
-  const words = new Set(lines.flatMap((line) => line.match(/[A-Za-z]\w*__[\w.]*\w/g) ?? []));
+  const words = new Set(lines.flatMap((line) => (line.match(/[\w.]+/g) ?? []).map(metricIn)));
   const exact = asked.filter((id) => words.has(id));
   if (exact.length > 0) return exact;
   return asked.filter((id) => words.has(id.split('.')[0] as string));

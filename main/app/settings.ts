@@ -5,9 +5,13 @@ import { systemCode } from '../base/fault.ts';
 import { writeFileAtomic } from '../base/files.ts';
 import { AppFailure, err, FORMAT, providerPresetSchema } from '../contract/index.ts';
 
-/** config/settings.json. Holds references to keys, never keys. */
-export const settingsSchema = z.object({
-  version: z.number().int(),
+/**
+ * config/settings.json. Holds references to keys, never keys. A field that nobody knows is refused: a misspelt "localOnly" must not be
+ * taken for none.
+ */
+export const settingsSchema = z.strictObject({
+  /** Absent where a person wrote the file. */
+  version: z.number().int().default(FORMAT.settings),
   /** Blocks every connection to another machine. */
   localOnly: z.boolean().default(false),
   /** Remote hosts to which the user agreed that prompts go. */
@@ -16,7 +20,7 @@ export const settingsSchema = z.object({
   endpoints: z.array(providerPresetSchema).default([]),
   /** Tools to be used instead of those found. */
   tools: z
-    .object({ nvcc: z.string().optional(), ncu: z.string().optional(), gpuUuid: z.string().optional() })
+    .strictObject({ nvcc: z.string().optional(), ncu: z.string().optional(), gpuUuid: z.string().optional() })
     .default({}),
   /** Refuse to run candidates where no sandbox works. */
   requireSandbox: z.boolean().default(false),

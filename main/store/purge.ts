@@ -199,6 +199,13 @@ async function tidy(db: Database, runs: string): Promise<void> {
   }
 }
 
+/** Why a folder could not be deleted; null: it is gone. */
+const deleted = (folder: string): Promise<AppError | null> =>
+  rm(folder, { recursive: true, force: true }).then(
+    () => null,
+    (error: unknown) => fileFault(error, folder, 'Deleting').error,
+  );
+
 /** Deletes runs for good, those of `names` that may go, with the files that only they needed. */
 export async function purgeRuns(
   parts: { readonly db: Database; readonly content: ContentFiles; readonly runs: string },
@@ -217,10 +224,7 @@ export async function purgeRuns(
     laterBytes += later;
     const folder = join(runs, outName(run));
     const inFolder = await bytesBelow(folder);
-    const fault = await rm(folder, { recursive: true, force: true }).then(
-      () => null,
-      (error: unknown) => fileFault(error, folder, 'Deleting').error,
-    );
+    const fault = (await isThere(folder)) ? await deleted(folder) : null;
     if (fault) left.push(fault);
     const remaining = fault ? await bytesBelow(folder) : 0;
     purged.push({ run, versions: taken.versions, bytes: bytes + Math.max(0, inFolder - remaining) });

@@ -12,7 +12,7 @@ import { root } from '../app/lab.ts';
 import { newRun } from '../store/samples.ts';
 import { entry, inProcess } from './program.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const made = mkdtempSync(join(tmpdir(), 'cm-bin-made-'));
 const ctx = { emit: () => {} };

@@ -1,14 +1,14 @@
 /** What clumsy and hostile hands type: refused with a cause, never an unexpected fault, nothing lost. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { unwrap } from '../../main/contract/index.ts';
 import { createHost } from '../../main/host/index.ts';
 import { root } from '../app/lab.ts';
 import { inProcess } from './program.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const home = mkdtempSync(join(tmpdir(), 'cm-clumsy-'));
 const ctx = { emit: () => {} };
@@ -94,4 +94,20 @@ it('no profile is told as the origin’s where there is none', async () => {
   const begun = await inProcess('optimize', 'softmax', '--executor', 'bundle', '--arch', 'sm_90', '--json');
   const ran = await inProcess('profile', '--of', String(begun.last.run), '--json');
   expect([ran.code, ran.out.trim().split('\n').length]).toEqual([7, 1]);
+});
+
+it('settings written by hand need no version; a misspelt word is told, never taken for none', async () => {
+  const file = join(home, 'config', 'settings.json');
+  const before = existsSync(file) ? readFileSync(file) : null;
+  onTestFinished(() => (before === null ? rmSync(file) : writeFileSync(file, before)));
+  mkdirSync(join(home, 'config'), { recursive: true });
+  const remote = ['models', '--provider', 'openai', '--yes-remote', '--json'];
+  const ask = async (text: string) => {
+    writeFileSync(file, text);
+    const ran = await inProcess(...remote);
+    return [ran.code, (ran.last.error as { code: string }).code, (ran.last.error as { message: string }).message];
+  };
+  expect((await ask('{"localOnly": true}')).slice(0, 2)).toEqual([5, 'provider.local-only']);
+  for (const text of ['{"localonly": true}', '{"version": 1, "local_only": true}', '{"tools": {"nvc": "/x"}}'])
+    expect(await ask(text)).toEqual([2, 'format.invalid', expect.stringMatching(/localonly|local_only|nvc/)]);
 });

@@ -18,9 +18,9 @@ export interface OpenedKernel {
   readonly wrapper: string;
 }
 
-/** Names followed by a parenthesis, outside of comments: calls and definitions. */
+/** Names followed by a parenthesis, outside of comments: calls and definitions. A comment that nobody closes ends with the file. */
 function namesIn(source: string): Set<string> {
-  const code = source.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, ' ');
+  const code = source.replace(/\/\*[\s\S]*?(?:\*\/|$)|\/\/[^\n]*/g, ' ');
   return new Set(Array.from(code.matchAll(/\b([A-Za-z_]\w*)\s*\(/g), (m) => m[1] as string));
 }
 

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { bundleEngine } from '../../build/electron.ts';
 import { filesOf } from '../../electron/files.ts';
+import { kernelOf } from '../../electron/kernel-file.ts';
 import { endOf, longRunMs, progressOf, RunWatch, taskBar } from '../../electron/runs.ts';
 import { type Shell, startShell } from '../../electron/shell.ts';
 import { shownRun } from '../../electron/winner.ts';
-import type { RunRow, RunSnapshot } from '../../main/contract/index.ts';
+import type { RunRow, RunSnapshot, TaskEntry } from '../../main/contract/index.ts';
 import { type StandIn, type StandInProcess, type StandInWindow, standIn } from './stand-in.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -246,6 +247,14 @@ describe('Files of the user', () => {
     await shell.openFile(home);
     expect(e.asked.at(-1)?.buttons).toEqual(['OK']);
     expect(await runHere()).toEqual([]);
+  });
+
+  test('comments that nobody closes are passed over once, however many begin', () => {
+    const found = kernelOf('x.cu', '/* '.repeat(1_300_000), []);
+    expect(found.ok ? '' : found.error.message).toBe('x.cu has the wrapper of no task.');
+    const tasks = [{ id: 't', dtype: 'fp32', wrapper: 't_fp32' }] as unknown as readonly TaskEntry[];
+    expect(kernelOf('x.cu', 'void t_fp32_optimized(); /* t_fp32(', tasks)).toMatchObject({ value: { task: 't' } });
+    expect(kernelOf('x.cu', '/* open: void t_fp32_optimized();', tasks).ok).toBe(false);
   });
 
   test('the winner of the run that is shown is exported where the user says', async () => {

@@ -3,9 +3,9 @@
  * options; no GPU is needed. Prints a table and what failed; exit code 1 if an origin or a library whose headers are here does not
  * compile. A library whose headers are missing is stated and skipped; `--include` names further folders of headers (a vendor's library
  * that lies elsewhere). `--report` writes the result as a document. With `--keep` what was found is kept after every kernel, and a kernel
- * that has not changed since, nor compilers and headers, is not compiled again: so a check can be made in parts.
+ * that has not changed since, nor compilers and headers, is not compiled again: so a check can be made in parts. With `--kept` nothing is compiled: the report is of what is kept.
  * Usage: npm run check:kernels -- [--arch sm_80,sm_90] [--task ID,ID] [--only origins|libraries] [--include DIR,DIR] [--jobs N]
- *        [--keep FILE] [--json FILE] [--report FILE]
+ *        [--keep FILE [--kept]] [--json FILE] [--report FILE]
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -30,6 +30,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     include: { type: 'string' },
     keep: { type: 'string' },
+    kept: { type: 'boolean', default: false },
     jobs: { type: 'string', default: String(availableParallelism()) },
     json: { type: 'string' },
     report: { type: 'string' },
@@ -42,7 +43,7 @@ const known = wanted.filter((arch) => tools.archs.length === 0 || tools.archs.in
 const includes = values.include?.split(',') ?? [];
 const folder = mkdtempSync(join(tmpdir(), 'cm-check-'));
 const headers = vendorHeaders([...tools.includeDirs, ...includes, join(tools.toolkit ?? '', 'include')]);
-const setting = { tools, folder, includes, headers };
+const setting = { tools, folder, includes, headers, keptAlone: values.kept };
 const kept = new Kept(values.keep ?? null);
 
 const units = listTasks(root).flatMap(({ id, loaded }): Unit[] => {
@@ -102,7 +103,7 @@ console.log('');
 for (const row of counts)
   console.log(
     row.known
-      ? `${row.arch}: origins ${row.origins.ok} compile, ${row.origins.failed} do not; libraries ${row.libraries.ok} compile, ${row.libraries.failed} do not, ${row.libraries.absent} lack their headers here`
+      ? `${row.arch}: origins ${row.origins.ok} compile, ${row.origins.failed} do not; libraries ${row.libraries.ok} compile, ${row.libraries.failed} do not, ${row.libraries.absent} lack their headers here${row.origins.open + row.libraries.open > 0 ? `; not checked: ${row.origins.open} origins, ${row.libraries.open} libraries` : ''}`
       : `${row.arch}: this nvcc does not know it (it makes ${tools.archs.join(', ')})`,
   );
 if (values.json)
@@ -121,7 +122,7 @@ if (values.report) {
     ['--task', values.task],
     ['--only', values.only],
     ['--include', values.include === undefined ? undefined : includes.map(() => 'DIR').join(',')],
-    ['--keep', values.keep === undefined ? undefined : 'FILE'],
+    ['--keep', values.keep === undefined ? undefined : values.kept ? 'FILE --kept' : 'FILE'],
     ['--jobs', values.jobs],
     ['--report', 'FILE'],
   ].flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value}`]));

@@ -18,6 +18,8 @@ export interface Setting {
   readonly includes: readonly string[];
   /** Versions of the vendors' headers that are seen. */
   readonly headers: readonly string[];
+  /** true: nothing is compiled; what is not known from earlier calls stays open. */
+  readonly keptAlone: boolean;
 }
 
 const results = z.record(z.string(), z.object({ state: z.enum(['ok', 'warns', 'FAILS']), words: z.string() }));
@@ -103,7 +105,7 @@ export async function check(
   const began = performance.now();
   const open = archs.filter((arch) => kept.get(keyOf(unit, arch, setting)) === undefined);
   let absent: string | undefined;
-  if (open.length > 0) {
+  if (open.length > 0 && !setting.keptAlone) {
     writeFileSync(join(setting.folder, `${name}.cu`), unit.source);
     writeFileSync(join(setting.folder, `${name}.map`), versionScript(...unit.symbols));
     const together = await compile(name, open, setting);
@@ -118,7 +120,9 @@ export async function check(
     await kept.add(made);
   }
   const found = archs.map((arch) => [arch, kept.get(keyOf(unit, arch, setting))] as const);
-  const states = Object.fromEntries(found.map(([arch, result]): [string, State] => [arch, result?.state ?? 'absent']));
+  const states = Object.fromEntries(
+    found.map(([arch, result]): [string, State] => [arch, result?.state ?? (setting.keptAlone ? 'open' : 'absent')]),
+  );
   const said = new Set(
     found.flatMap(([, result]) => (result === undefined || result.words === '' ? [] : [result.words])),
   );

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** `warns`: compiles with a warning. `absent`: a header is not on this machine. `unknown`: nvcc does not know the architecture. */
-export type State = 'ok' | 'warns' | 'FAILS' | 'absent' | 'unknown';
+/** `warns`: compiles with a warning. `absent`: a header is not on this machine. `unknown`: nvcc does not know the architecture. `open`: not checked yet. */
+export type State = 'ok' | 'warns' | 'FAILS' | 'absent' | 'unknown' | 'open';
 
 export interface Unit {
   readonly name: string;
@@ -27,6 +27,7 @@ export interface Tally {
   readonly ok: number;
   readonly failed: number;
   readonly absent: number;
+  readonly open: number;
 }
 
 export interface Count {
@@ -41,7 +42,7 @@ export function summary(found: readonly Found[], wanted: readonly string[], know
   const tally = (kind: Unit['kind'], arch: string): Tally => {
     const states = found.filter(({ unit }) => unit.kind === kind).map((f) => f.states[arch]);
     const count = (...of: State[]): number => states.filter((s) => s !== undefined && of.includes(s)).length;
-    return { ok: count('ok', 'warns'), failed: count('FAILS'), absent: count('absent') };
+    return { ok: count('ok', 'warns'), failed: count('FAILS'), absent: count('absent'), open: count('open') };
   };
   return wanted.map((arch) => ({
     arch,
@@ -93,7 +94,9 @@ export function reportText(report: Report): string {
   const remarks = found.filter(({ words, states }) => words !== '' && !Object.values(states).includes('absent'));
   const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`;
   const cells = ({ known, origins, libraries: l }: Count): (string | number)[] =>
-    known ? [origins.ok, origins.failed, l.ok, l.failed, l.absent] : ['nvcc does not know it', '–', '–', '–', '–'];
+    known
+      ? [origins.ok, origins.failed, origins.open, l.ok, l.failed, l.absent, l.open]
+      : ['nvcc does not know it', '–', '–', '–', '–', '–', '–'];
   return [
     '# Origins and library arms on every supported architecture',
     '',
@@ -103,8 +106,17 @@ export function reportText(report: Report): string {
     '',
     `Headers: ${report.headers.length > 0 ? report.headers.join(', ') : 'none of a vendor’s library'}.`,
     '',
-    row(['architecture', 'origins compile', 'do not', 'libraries compile', 'do not', 'headers absent']),
-    '|---|---|---|---|---|---|',
+    row([
+      'architecture',
+      'origins compile',
+      'do not',
+      'not checked',
+      'libraries compile',
+      'do not',
+      'headers absent',
+      'not checked',
+    ]),
+    '|---|---|---|---|---|---|---|---|',
     ...counts.map((count) => row([count.arch, ...cells(count)])),
     '',
     '## Libraries',

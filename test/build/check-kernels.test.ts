@@ -33,10 +33,10 @@ it('counts what compiles, what does not, and what lacks its headers, per archite
   expect(first).toEqual({
     arch: 'sm_80',
     known: true,
-    origins: { ok: 1, failed: 0, absent: 0 },
-    libraries: { ok: 0, failed: 1, absent: 1 },
+    origins: { ok: 1, failed: 0, absent: 0, open: 0 },
+    libraries: { ok: 0, failed: 1, absent: 1, open: 0 },
   });
-  expect(second?.libraries).toEqual({ ok: 1, failed: 0, absent: 1 });
+  expect(second?.libraries).toEqual({ ok: 1, failed: 0, absent: 1, open: 0 });
   expect(third?.known).toBe(false);
 });
 
@@ -58,13 +58,18 @@ it('the report says command, versions, counts, what was skipped and why, and wha
     '`npm run check:kernels -- --jobs 1` on 2026-11-29: nvcc 13.0.88, g++ 12.2.0',
     'All 3 are here.',
     'cuBLAS 13.1.1',
-    '| sm_80 | 1 | 0 | 0 | 1 | 1 |',
+    '| sm_80 | 1 | 0 | 0 | 0 | 1 | 1 | 0 |',
     '| b | CUB | FAILS | ok |',
     'a (cudnn.h)',
     'sm_80: b.cu(1): error',
     'warning #177-D',
   ])
     expect(text).toContain(part);
+});
+
+it('what was not checked yet is counted apart', () => {
+  const [count] = summary([{ ...(found[0] as Found), states: { sm_80: 'open' } }], ['sm_80'], ['sm_80']);
+  expect(count?.origins).toEqual({ ok: 0, failed: 0, absent: 0, open: 1 });
 });
 
 it('a check that was stopped says so', () => {

@@ -316,6 +316,23 @@ function libraryOf(input: EvaluationInput, steps: Steps, seed: string): Evaluati
   });
 }
 
+/** A launch that asked for too much: what each kernel takes, and what that allows on this GPU. */
+function withResources(digest: string, build: StepResult | null, gpu: Evaluation['gpu']): string {
+  if (!digest.includes('LaunchOutOfResources') || build === null) return digest;
+  const lines = kernelStatics(`${build.stderr}\n${build.stdout}`).flatMap(({ kernel, registers, sharedBytes }) => {
+    if (registers === null) return [];
+    const shared = sharedBytes === null ? '' : ` and ${sharedBytes} bytes of static shared memory a block`;
+    // Registers are given to warps of 32 threads, in units of 8 a thread.
+    const warps = gpu === null ? null : Math.floor(gpu.regsPerSm / (32 * 8 * Math.ceil(Math.max(registers, 1) / 8)));
+    const limit =
+      gpu === null || warps === null
+        ? ''
+        : `; of the ${gpu.regsPerSm} registers of a multiprocessor that leaves room for ${Math.min(1024, 32 * warps)} threads a block at most`;
+    return [`${kernel}: ${registers} registers a thread${shared}${limit}.`];
+  });
+  return [digest, ...lines].join('\n');
+}
+
 /**
  * Raw results of an evaluation's job → what they mean. Pure and deterministic for one job and result.
  * Environment faults never look like faults of the candidate: their digest is empty and their outcome says so.
@@ -331,10 +348,11 @@ export function interpretEvaluation(input: EvaluationInput, bundle: JobBundle, r
   const sessions = result.steps.map((step) => step.session).filter((session) => session !== undefined);
   const own = steps.step(input.candidate === null ? stepIds.origin : stepIds.candidate);
   const library = libraryOf(input, steps, result.jobHash);
+  const gpu = sessions.map((session) => ('gpu' in session ? session.gpu : null)).find((each) => each !== null) ?? null;
   return {
     outcome: final.outcome,
     reason: `${final.reason}${final.outcome === 'accepted' || final.outcome === 'trade-off' ? sanitizer.remark : ''}`,
-    digest: final.outcome === 'environment' ? '' : final.digest,
+    digest: final.outcome === 'environment' ? '' : withResources(final.digest, own, gpu),
     verified,
     figures: final.figures,
     error: errorOf(steps),
@@ -343,7 +361,7 @@ export function interpretEvaluation(input: EvaluationInput, bundle: JobBundle, r
     incidents: sessions.flatMap((session) => session.incidents),
     build: own?.status === 'ok' || own?.status === 'failed' ? buildFacts(own) : null,
     profile: verified ? profileOf(input, steps) : null,
-    gpu: sessions.map((session) => ('gpu' in session ? session.gpu : null)).find((gpu) => gpu !== null) ?? null,
+    gpu,
     machine: result.machine,
     jobWallMs: result.wallMs,
     ...(library === undefined ? {} : { library }),

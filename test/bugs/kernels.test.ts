@@ -11,8 +11,8 @@ import { comparisonPassed } from '../../main/jobs/verified.ts';
 import { candidate, root } from '../app/lab.ts';
 import { comparison, problem as fakeProblem, figuresInput, timeResult } from '../evaluate/fakes.ts';
 import { baseTime, simulate } from '../evaluate/noise.ts';
-import { context, fakes, problem, programs, scratch, session, trace } from '../session/support.ts';
-import { askedToDebug, optimizeWith } from './engine.ts';
+import { context, fakes, problem, programs, scratch, script, session, tools, trace } from '../session/support.ts';
+import { askedToDebug, fakeCompiler, optimizeWith, tempFolder } from './engine.ts';
 
 const plan: VerifyPlan = {
   mode: 'verify',
@@ -51,6 +51,59 @@ describe('kernels that fail', () => {
     expect(told).toContain('outside its buffers');
     // The origin measured before it, and every later attempt was begun and judged by itself.
     expect(ran.events.filter((e) => e.type === 'evaluated').length).toBeGreaterThan(1);
+  });
+
+  it('B42: compute-sanitizer, where it is, looks at the call again and says where the access is', async () => {
+    using at = scratch();
+    const cuda = 'cudaErrorIllegalAddress: an illegal memory access was encountered';
+    fakes(at, { on: { 'call C': { do: 'reply', reply: { cuda } } } });
+    script(
+      at,
+      'sanitizer',
+      `const args = process.argv.slice(2);
+       const at = args.indexOf('./runner');
+       require('node:child_process').spawn(args[at], args.slice(at + 1), { stdio: 'inherit' }).on('exit', () => {
+         require('node:fs').writeFileSync(args[args.indexOf('--log-file') + 1], '========= Invalid __global__ write of size 4 bytes\\n=========     at k(float *, int)+0x70 in candidate.cu:7\\n========= \\n========= ERROR SUMMARY: 1 error\\n');
+         process.exit(Number(args[args.indexOf('--error-exitcode') + 1]));
+       });`,
+    );
+    const ctx = context(at, { tools: { ...tools, sanitizer: join(at.path, 'sanitizer') } });
+    const { status, result } = await session(plan, ctx);
+    expect([status, result.incidents.map((i) => i.kind)]).toEqual(['ok', ['cuda-error']]);
+    expect(result.incidents[0]?.message).toContain(cuda);
+    expect(result.incidents[0]?.detail).toMatch(/memcheck: 1 error\nInvalid __global__ write.*\n.*candidate\.cu:7/);
+    const memchecks = ctx.started.filter(({ argv }) => argv.includes('memcheck'));
+    expect(memchecks).toHaveLength(1);
+    expect(memchecks[0]?.options.sandbox).toBe(true);
+  });
+
+  it('B42: without a sanitizer, or with one that does not work, the first error stands as it is', async () => {
+    for (const sanitizer of [null, '/nonexistent/compute-sanitizer']) {
+      using at = scratch();
+      fakes(at, { on: { 'call C': { do: 'reply', reply: { cuda: 'cudaErrorIllegalAddress: x' } } } });
+      const { status, result } = await session(plan, context(at, { tools: { ...tools, sanitizer } }));
+      expect([status, result.incidents.map((i) => [i.kind, i.detail])]).toEqual(['ok', [['cuda-error', undefined]]]);
+    }
+  });
+
+  it('B43: the model is told registers, the limit of the GPU, and the threads that leaves room for', async () => {
+    const cuda = 'cudaErrorLaunchOutOfResources: too many resources requested for launch';
+    const gpu = { name: 'G', uuid: 'GPU-0', cc: '9.0', regsPerSm: 65_536 };
+    const others = ['sms', 'l2Bytes', 'memoryBytes', 'smClockMHz', 'memClockMHz', 'maxThreadsPerSm', 'sharedPerSm'];
+    const rest = [...others, 'sharedPerBlockOptin', 'driver', 'runtime'].map((name) => [name, 1] as const);
+    const hello = { do: 'reply', reply: { pid: 1, gpu: { ...gpu, ...Object.fromEntries(rest) } } };
+    const peers = { runner: { on: { hello, 'call C': { do: 'reply', reply: { cuda } } } } };
+    const bin = tempFolder();
+    const ptxas = [
+      "ptxas info    : Compiling entry function '_Z1kPf' for 'sm_90'",
+      'ptxas info    : Used 162 registers, used 1 barriers, 64 bytes smem',
+    ];
+    const nvcc = fakeCompiler(bin, 'nvcc', ptxas.map((line) => `echo "${line}" >&2`).join('\n'), peers);
+    const ran = await optimizeWith({ nvcc, cxx: fakeCompiler(bin, 'g++', '', peers), peers });
+    const told = askedToDebug(ran)[0]?.split('# What went wrong')[1] ?? '';
+    expect(told).toMatch(
+      /162 registers a thread and 64 bytes.*65536 registers of a multiprocessor.* 384 threads a block/,
+    );
   });
 
   it('B43: a launch that asks for too much fails as such and tells the model why', async () => {

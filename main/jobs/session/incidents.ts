@@ -13,6 +13,18 @@ export class Incidents {
     else this.byKey.set(key, { incident, count: 1 });
   }
 
+  /** The first one for which this holds. */
+  find(which: (incident: Incident) => boolean): Incident | undefined {
+    return [...this.byKey.values()].map(({ incident }) => incident).find(which);
+  }
+
+  /** Adds what was learned about one since. */
+  explain(of: Incident, detail: string): void {
+    for (const known of this.byKey.values())
+      if (known.incident === of)
+        known.incident = { ...of, detail: [of.detail, detail].filter((text) => text).join('\n') };
+  }
+
   list(): Incident[] {
     return [...this.byKey.values()].map(({ incident, count }) =>
       count === 1 ? incident : { ...incident, message: `${incident.message} (seen ${count} times)` },

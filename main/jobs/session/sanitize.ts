@@ -69,6 +69,31 @@ async function runTools(plan: SanitizePlan, scope: Scope, out: SanitizeResult): 
   if (refused) throw refused.reason;
 }
 
+/**
+ * What memcheck says of one call that broke the context: the first report, with kernel and line; null: there is no sanitizer here, or it found
+ * nothing. Only an explanation: no fault of the tool counts. Throws Stopped.
+ */
+export async function explainFault(
+  of: Pick<SanitizePlan, 'runner' | 'judge' | 'shim' | 'arm'>,
+  problem: Problem,
+  scope: Scope,
+): Promise<string | null> {
+  const { sanitizer } = scope.ctx.tools;
+  if (!sanitizer) return null;
+  const { runner, judge, shim, arm } = of;
+  const plan: SanitizePlan = { mode: 'sanitize', runner, judge, shim, arm, tools: ['memcheck'], problems: [problem] };
+  const own = emptySanitize();
+  scope.ctx.progress(`memcheck ${problem.id}: where the access is`);
+  try {
+    await sanitizeOne(plan, scope, sanitizer, 'memcheck', problem, own);
+  } catch (fault) {
+    if (fault instanceof EnvironmentFault) return null;
+    throw fault;
+  }
+  const found = own.incidents.find(({ kind }) => kind === 'sanitizer');
+  return found ? `compute-sanitizer, ${found.message}\n${found.detail ?? ''}`.trim() : null;
+}
+
 async function sanitizeOne(
   plan: SanitizePlan,
   scope: Scope,

@@ -6,6 +6,7 @@ import { addCallIncidents, addCheckIncidents, addLate, Incidents } from './incid
 import { type Judge, startJudge } from './judge.ts';
 import type { CallReply } from './replies.ts';
 import { type Quantity, type Runner, startRunner } from './runner.ts';
+import { explainFault } from './sanitize.ts';
 import type { Scope } from './scope.ts';
 
 /** How many fresh processes a candidate that crashes gets, to learn which sizes fail. */
@@ -37,6 +38,7 @@ export async function verify(plan: VerifyPlan, scope: Scope, out: VerifyResult):
   const room: Room = { plan, scope, judge, budget, incidents, out, checks: [], calls: 0 };
   try {
     await verifyAll(room);
+    await explained(room);
     await scope.gpuDone();
     await judge.drain();
     await judge.quit();
@@ -65,6 +67,18 @@ async function verifyAll(room: Room): Promise<void> {
     }
   }
   await runner?.quit();
+}
+
+/** Errors of an access, which CUDA reports without saying where. */
+const ACCESS = /IllegalAddress|MisalignedAddress|HardwareStackError|InvalidPc|InvalidAddressSpace|LaunchFailure/;
+
+/** The first such error, looked at again by compute-sanitizer where there is one. */
+async function explained({ plan, scope, incidents }: Room): Promise<void> {
+  const incident = incidents.find(({ kind, message }) => kind === 'cuda-error' && ACCESS.test(message));
+  const problem = plan.problems.find(({ id }) => id === incident?.problem);
+  if (!incident || !problem) return;
+  const detail = await explainFault(plan, problem, scope);
+  if (detail !== null) incidents.explain(incident, detail);
 }
 
 async function startWithArm(room: Room): Promise<Runner> {

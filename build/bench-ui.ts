@@ -155,7 +155,7 @@ async function heatmap(page: Page, run: string): Promise<Line[]> {
     const rows = [...document.querySelectorAll('${LINE}')];
     return rows.length >= 20 && rows.every((row) => {
       const cells = [...row.querySelectorAll('.code-cell')];
-      return cells.length >= 7 && cells.every((cell) => cell.textContent !== '');
+      return cells.length >= 6 && cells.every((cell) => cell.textContent !== '');
     });
   }`;
   await untilShown(page, go(overview), there('.profile-screen [role="tab"]'));

@@ -131,6 +131,7 @@ async function shoot(page: Page, scene: Scene, screen: Screen, file: string): Pr
   await page.waitForTimeout(600);
   await page.locator('.state-box[role="status"]').first().waitFor({ state: 'detached', timeout: 30_000 });
   await screen.prepare?.(page);
+  await page.locator('.picture[aria-busy="true"]').first().waitFor({ state: 'detached', timeout: 30_000 });
   await page.waitForTimeout(700);
   writeFileSync(join(folder, file), smallerPng(await page.screenshot()));
   await page.keyboard.press('Escape');

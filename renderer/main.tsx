@@ -1,6 +1,13 @@
 import './ui/tokens.css';
 import './ui/base.css';
-import './ui/components.css';
+import './ui/controls.css';
+import './ui/feedback.css';
+import './ui/copy.css';
+import './ui/panels.css';
+import './ui/dialog.css';
+import './ui/table.css';
+import './ui/code-editor.css';
+import './app/palette.css';
 import './app/app.css';
 import { createRoot } from 'react-dom/client';
 import { ApiContext, connect } from './api/client.ts';

@@ -225,7 +225,12 @@ export interface TaskDetail extends TaskEntry {
     readonly flop: number | null;
   }[];
   /** Newest baseline of the history with these sizes; null: never measured here. */
-  readonly baseline: { readonly run: string; readonly at: string; readonly evaluation: Evaluation } | null;
+  readonly baseline: {
+    readonly run: string;
+    /** When it was measured: of a replay, when the recording was made. */
+    readonly at: string;
+    readonly evaluation: Evaluation;
+  } | null;
   /** The exact nvcc command of the origin, for reading and copying; null: no toolkit found (`nvccFault` says why). */
   readonly nvccCommand: string | null;
   readonly nvccFault: AppError | null;
@@ -344,6 +349,8 @@ export interface VersionDetail extends VersionRow {
   readonly evaluation: Evaluation | null;
   readonly baseline: Evaluation | null;
   readonly machine: Machine | null;
+  /** When its job began: of a replay, when the recording was made. null: its job was not kept. */
+  readonly measuredAt: string | null;
   /** Newest compile command as it ran; null: none. */
   readonly nvccCommand: string | null;
   /** ncu report kept on this machine, to be opened in Nsight Compute; null: `reportReason`. */

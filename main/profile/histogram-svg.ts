@@ -8,6 +8,18 @@ const SIZE = { width: 640, height: 372 } as const;
 const PLOT = { left: 56, right: 624, top: 40, bottom: 264 } as const;
 const BINS = 20;
 
+/**
+ * Colours are the variables of the page that holds the picture (light and dark by the reader's setting); a picture alone has none of
+ * them and is drawn in the light ones.
+ */
+const INK = 'var(--ink,#1a1a1a)';
+const PAPER = 'var(--paper,#ffffff)';
+const EDGE = 'var(--edge,#33475b)';
+const GRID = 'var(--rule,#d9d9d9)';
+const BAND = 'var(--band,#f3e3a3)';
+const MARK = 'var(--mark,#7a1f5c)';
+const FAINT = 'var(--faint,#555555)';
+
 const r = coord;
 const points = (value: number): string => value.toFixed(1);
 const x = (percent: number): number => PLOT.left + ((PLOT.right - PLOT.left) * Math.min(percent, 100)) / 100;
@@ -31,10 +43,10 @@ export function histogramSvg(proposal: ThresholdProposal, id: string = proposal.
   const y = (count: number): number => PLOT.bottom - ((PLOT.bottom - PLOT.top) * count) / ceiling;
   const title = `${proposal.label} of ${tasks(proposal.n)}`;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${SIZE.width} ${SIZE.height}" width="${SIZE.width}" height="${SIZE.height}" role="img" aria-labelledby="${id}-title ${id}-desc" font-family="system-ui, sans-serif" font-size="12" fill="#1a1a1a">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${SIZE.width} ${SIZE.height}" width="${SIZE.width}" height="${SIZE.height}" role="img" aria-labelledby="${id}-title ${id}-desc" font-family="system-ui, sans-serif" font-size="12" fill="${INK}">`,
     `<title id="${id}-title">${escapeXml(title)}</title>`,
     `<desc id="${id}-desc">${escapeXml(histogramText(proposal, bars))}</desc>`,
-    `<rect width="${SIZE.width}" height="${SIZE.height}" fill="#ffffff"/>`,
+    `<rect width="${SIZE.width}" height="${SIZE.height}" fill="${PAPER}"/>`,
     `<text x="${PLOT.left}" y="20" font-size="14" font-weight="600">${escapeXml(title)}</text>`,
     band(proposal),
     ...yAxis(step, ceiling, y),
@@ -84,22 +96,22 @@ function tickStep(top: number): number {
   for (let power = 1; ; power *= 10) for (const step of [1, 2, 5]) if (top / (step * power) <= 5) return step * power;
 }
 
-const FILL = { low: '#b9cde4', high: '#b3541e' } as const;
+const FILL = { low: 'var(--low,#b9cde4)', high: 'var(--high,#b3541e)' } as const;
 
 /** The low class is pale with an outline, the high one dark: told apart without colour. */
 function bar(side: 'low' | 'high', from: number, to: number, top: number, bottom: number, count: number): string {
   if (count === 0) return '';
   const label = `${from} to ${to} %: ${tasks(count)} ${side}`;
-  return `<rect x="${r(x(from) + 1)}" y="${r(top)}" width="${r(x(to) - x(from) - 2)}" height="${r(bottom - top)}" fill="${FILL[side]}" stroke="#33475b"><title>${label}</title></rect>`;
+  return `<rect x="${r(x(from) + 1)}" y="${r(top)}" width="${r(x(to) - x(from) - 2)}" height="${r(bottom - top)}" fill="${FILL[side]}" stroke="${EDGE}"><title>${label}</title></rect>`;
 }
 
 function xAxis(): string[] {
   const ticks = Array.from({ length: 11 }, (_, i) => i * 10).map(
     (at) =>
-      `<line x1="${r(x(at))}" x2="${r(x(at))}" y1="${PLOT.bottom}" y2="${PLOT.bottom + 5}" stroke="#1a1a1a"/><text x="${r(x(at))}" y="${PLOT.bottom + 18}" text-anchor="middle">${at}</text>`,
+      `<line x1="${r(x(at))}" x2="${r(x(at))}" y1="${PLOT.bottom}" y2="${PLOT.bottom + 5}" stroke="${INK}"/><text x="${r(x(at))}" y="${PLOT.bottom + 18}" text-anchor="middle">${at}</text>`,
   );
   return [
-    `<line x1="${PLOT.left}" x2="${PLOT.right}" y1="${PLOT.bottom}" y2="${PLOT.bottom}" stroke="#1a1a1a"/>`,
+    `<line x1="${PLOT.left}" x2="${PLOT.right}" y1="${PLOT.bottom}" y2="${PLOT.bottom}" stroke="${INK}"/>`,
     ...ticks,
     `<text x="${(PLOT.left + PLOT.right) / 2}" y="${PLOT.bottom + 36}" text-anchor="middle">% of peak</text>`,
   ];
@@ -111,7 +123,7 @@ function yAxis(step: number, ceiling: number, y: (count: number) => number): str
   return [
     ...counts.map(
       (count) =>
-        `<line x1="${PLOT.left}" x2="${PLOT.right}" y1="${r(y(count))}" y2="${r(y(count))}" stroke="#d9d9d9"/><text x="${PLOT.left - 8}" y="${r(y(count) + 4)}" text-anchor="end">${count}</text>`,
+        `<line x1="${PLOT.left}" x2="${PLOT.right}" y1="${r(y(count))}" y2="${r(y(count))}" stroke="${GRID}"/><text x="${PLOT.left - 8}" y="${r(y(count) + 4)}" text-anchor="end">${count}</text>`,
     ),
     `<text x="16" y="${middle}" text-anchor="middle" transform="rotate(-90 16 ${middle})">tasks per ${100 / BINS} points</text>`,
   ];
@@ -120,7 +132,7 @@ function yAxis(step: number, ceiling: number, y: (count: number) => number): str
 function band({ cut }: ThresholdProposal): string {
   if (!cut.available || !cut.interval.available) return '';
   const [low, high] = [x(cut.interval.low), x(cut.interval.high)];
-  return `<rect x="${r(low)}" y="${PLOT.top}" width="${r(Math.max(1, high - low))}" height="${PLOT.bottom - PLOT.top}" fill="#f3e3a3"/>`;
+  return `<rect x="${r(low)}" y="${PLOT.top}" width="${r(Math.max(1, high - low))}" height="${PLOT.bottom - PLOT.top}" fill="${BAND}"/>`;
 }
 
 interface Line {
@@ -134,13 +146,13 @@ interface Line {
 function lines({ cut, adopted, used, metric }: ThresholdProposal): Line[] {
   const paper = PAPER_THRESHOLDS[metric];
   const of = adopted ? "Otsu's" : "the paper's";
-  const found: Line[] = [{ at: used, dash: '', color: '#000000', text: `θ in force ${points(used)} % (${of})` }];
-  if (adopted) found.push({ at: paper, dash: '2 4', color: '#555555', text: `the paper's ${points(paper)} %` });
+  const found: Line[] = [{ at: used, dash: '', color: INK, text: `θ in force ${points(used)} % (${of})` }];
+  if (adopted) found.push({ at: paper, dash: '2 4', color: FAINT, text: `the paper's ${points(paper)} %` });
   if (!adopted && cut.available)
     found.push({
       at: cut.threshold,
       dash: '7 4',
-      color: '#7a1f5c',
+      color: MARK,
       text: `Otsu's ${points(cut.threshold)} %, not adopted`,
     });
   return found;
@@ -150,7 +162,7 @@ function lines({ cut, adopted, used, metric }: ThresholdProposal): Line[] {
 function legend(proposal: ThresholdProposal, bars: Histogram): string[] {
   const row = (at: number): number => PLOT.bottom + 60 + 20 * at;
   const box = (at: number, left: number, fill: string, text: string): string =>
-    `<rect x="${left}" y="${row(at) - 10}" width="16" height="11" fill="${fill}" stroke="#33475b"/><text x="${left + 22}" y="${row(at)}">${escapeXml(text)}</text>`;
+    `<rect x="${left}" y="${row(at) - 10}" width="16" height="11" fill="${fill}" stroke="${EDGE}"/><text x="${left + 22}" y="${row(at)}">${escapeXml(text)}</text>`;
   const { cut, missing } = proposal;
   const over = bars.over.low + bars.over.high;
   const interval = cut.available && cut.interval.available ? cut.interval : null;
@@ -171,7 +183,7 @@ function legend(proposal: ThresholdProposal, bars: Histogram): string[] {
           box(
             0,
             424,
-            '#f3e3a3',
+            BAND,
             `${Math.round(interval.level * 100)} % interval ${points(interval.low)} to ${points(interval.high)} %`,
           ),
         ]),

@@ -2,9 +2,9 @@ import { escapeXml } from './svg.ts';
 
 /** Light and dark by the reader's setting; on paper always light. Colours are variables that pictures use too. */
 const STYLE = [
-  ':root{color-scheme:light dark;--ink:#1a1a1a;--paper:#ffffff;--rule:#bbbbbb;--faint:#5a5a5a;--low:#b9cde4;--high:#b3541e;--mark:#7a1f5c;--heat:226 88 34}',
-  '@media (prefers-color-scheme:dark){:root{--ink:#e8e8e8;--paper:#16181c;--rule:#4a4f57;--faint:#a8adb5;--low:#3b5878;--high:#e08a4f;--mark:#d58cc0;--heat:214 92 40}}',
-  '@media print{:root{--ink:#000000;--paper:#ffffff;--rule:#999999;--faint:#444444;--low:#b9cde4;--high:#b3541e;--mark:#7a1f5c;--heat:226 88 34}body{max-width:none;margin:0;font-size:10pt}svg,tr{break-inside:avoid}}',
+  ':root{color-scheme:light dark;--ink:#1a1a1a;--paper:#ffffff;--rule:#bbbbbb;--faint:#5a5a5a;--low:#b9cde4;--high:#b3541e;--mark:#7a1f5c;--edge:#33475b;--band:#f3e3a3;--heat:226 88 34}',
+  '@media (prefers-color-scheme:dark){:root{--ink:#e8e8e8;--paper:#16181c;--rule:#4a4f57;--faint:#a8adb5;--low:#3b5878;--high:#e08a4f;--mark:#d58cc0;--edge:#9fb3c8;--band:#4a431c;--heat:214 92 40}}',
+  '@media print{:root{--ink:#000000;--paper:#ffffff;--rule:#999999;--faint:#444444;--low:#b9cde4;--high:#b3541e;--mark:#7a1f5c;--edge:#33475b;--band:#f3e3a3;--heat:226 88 34}body{max-width:none;margin:0;font-size:10pt}svg,tr{break-inside:avoid}}',
   'body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:var(--ink);background:var(--paper)}',
   '.wide{overflow-x:auto}table{border-collapse:collapse;margin:1rem 0}caption{text-align:left;font-weight:600;padding:.3rem 0}',
   'th,td{border:1px solid var(--rule);padding:.3rem .6rem;text-align:left;vertical-align:top}th{font-weight:600}',

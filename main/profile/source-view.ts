@@ -1,8 +1,6 @@
 import type { Launch, SourceCounts, SourceFunction, SourcePage, SourceView } from '../contract/index.ts';
 import { kernelBaseName } from '../contract/kernel-name.ts';
-
-/** Rows kept of a function. Kernels unrolled far have thousands of instructions; the ones without samples explain nothing. */
-export const LIMITS = { lines: 400, instructions: 500 } as const;
+import { SOURCE_LIMITS } from '../contract/source-limits.ts';
 
 /**
  * The function of a page that a launch ran: by name, then by bare name; a page prints a kernel once per launch, so `nth` of them counts
@@ -33,7 +31,11 @@ export function withTexts(of: SourceFunction, texts: SourceTexts): SourceFunctio
 export const bareFile = (path: string): string => path.split(/[\\/]/).pop() ?? path;
 
 /** What is kept of a function, compact: the rows with most samples where there are too many, in the page's order. */
-export function sourceView(of: SourceFunction, page: SourcePage, limits: typeof LIMITS = LIMITS): SourceView {
+export function sourceView(
+  of: SourceFunction,
+  page: SourcePage,
+  limits: Readonly<Record<keyof typeof SOURCE_LIMITS, number>> = SOURCE_LIMITS,
+): SourceView {
   const lines = hottest(of.lines, limits.lines);
   const instructions = hottest(of.instructions, limits.instructions);
   const newLine = renumbered(lines);

@@ -1,8 +1,7 @@
 import type { Chart, ChartConfiguration } from 'chart.js';
 import { useCallback, useState } from 'react';
-import type { ChartTokens } from '../ui/chart-core.ts';
+import type { ChartTokens } from '../ui/chart-look.ts';
 import { Segmented } from '../ui/controls.tsx';
-import '../ui/chart-matrix.ts';
 import './scale.css';
 import { Picture } from './picture.tsx';
 import { changeClass, changeColour } from './scale.ts';
@@ -74,6 +73,7 @@ export function MatrixChart({
       ) : (
         <div className="table-scroll" tabIndex={0} role="group" aria-label={label}>
           <Picture
+            matrix
             label={`${label}: ${matrix.rows.length} rows, ${matrix.columns.length} versions. The table has the same values.`}
             height={matrix.rows.length * ROW + 30}
             width={LABELS + matrix.columns.length * COLUMN}

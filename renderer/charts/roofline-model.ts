@@ -1,4 +1,5 @@
 import type { Roofline, RooflinePeaks, RooflinePoint } from '../../main/contract/profile.ts';
+import { si } from '../ui/format.ts';
 
 /** A version's roofline, with the word that names it. */
 export interface RooflineOf {
@@ -130,3 +131,55 @@ export const pipeLabel = (pipe: string): string =>
     .split('-')
     .map((word) => (/\d/.test(word) ? word.toUpperCase() : word.charAt(0).toUpperCase() + word.slice(1)))
     .join(' ');
+
+export interface RoofName {
+  readonly label: string;
+  /** FLOP/s. */
+  readonly rate: number;
+  /** px from the top. */
+  readonly at: number;
+}
+
+/** Lines that cannot be told apart, px. */
+const EQUAL = 4;
+
+/**
+ * Words beside the flat roofs, each with the px of its middle. Roofs that cannot be told apart share their words; words stand above
+ * their line, or below it where those of the line above are in the way, or join these where there is no room at all.
+ * `height`: of a line of words, px.
+ */
+export function roofLabels(roofs: readonly RoofName[], height: number): readonly { text: string; at: number }[] {
+  const groups: RoofName[][] = [];
+  for (const roof of roofs.toSorted((a, b) => a.at - b.at)) {
+    const last = groups.at(-1);
+    if (last?.[0] !== undefined && roof.at - last[0].at < EQUAL) last.push(roof);
+    else groups.push([roof]);
+  }
+  const placed: { text: string; at: number }[] = [];
+  for (const [i, group] of groups.entries()) {
+    const above = placed.at(-1);
+    const line = group[0]?.at ?? 0;
+    const next = groups[i + 1]?.[0]?.at ?? Number.POSITIVE_INFINITY;
+    const free = (at: number): boolean => above === undefined || at - above.at >= height;
+    const places = [line - height / 2 - 1, line + height / 2 + 2];
+    const at = places.find((place, below) => free(place) && (below === 0 || next - place > height / 2));
+    if (at === undefined && above !== undefined) above.text += `, ${roofText(group)}`;
+    else placed.push({ text: roofText(group), at: at ?? (places[0] as number) });
+  }
+  return placed;
+}
+
+/** "FP32 peak 64.8 TFLOP/s"; of several: "Tensor FP16, BF16 peaks 594.8, 594.6 TFLOP/s". */
+function roofText(group: readonly RoofName[]): string {
+  const names = group.map(({ label }) => label.replace(/ peak$/, ''));
+  const family = /^\w+ /.exec(names[0] ?? '')?.[0] ?? '';
+  const short = names.map((name, i) =>
+    i > 0 && family !== '' && name.startsWith(family) ? name.slice(family.length) : name,
+  );
+  const rates = group.map(({ rate }) => si(rate, 'FLOP/s').split(/\s/));
+  const unit = rates[0]?.[1] ?? '';
+  const figures = rates.every(([, each]) => each === unit)
+    ? `${rates.map(([figure]) => figure).join(', ')} ${unit}`
+    : rates.map((parts) => parts.join(' ')).join(', ');
+  return `${short.join(', ')} peak${group.length > 1 ? 's' : ''} ${figures}`;
+}

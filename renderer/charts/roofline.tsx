@@ -1,10 +1,17 @@
 import type { Chart, ChartConfiguration, ChartDataset } from 'chart.js';
 import { useCallback, useMemo, useRef, useState } from 'react';
-import { axis, type ChartTokens } from '../ui/chart-core.ts';
+import { axis, type ChartTokens } from '../ui/chart-look.ts';
 import { Segmented } from '../ui/controls.tsx';
 import { metric, percent, si } from '../ui/format.ts';
 import { Picture } from './picture.tsx';
-import { type PlacedPoint, type RooflineModel, type RooflineOf, rooflineModel } from './roofline-model.ts';
+import {
+  type PlacedPoint,
+  type RooflineModel,
+  type RooflineOf,
+  type RoofName,
+  roofLabels,
+  rooflineModel,
+} from './roofline-model.ts';
 
 const STYLE: Record<
   RooflineOf['role'],
@@ -122,6 +129,8 @@ function configOf({ roofs, points, x, y }: RooflineModel, look: ChartTokens): Ch
     borderDash: roof.pipe === null ? [] : [6, 3],
     pointRadius: 0,
     pointHitRadius: 0,
+    // Drawn before the points.
+    order: 1,
   }));
   const pointSets: ChartDataset<'scatter'>[] = points.map((placed) => {
     const { shape, radius, series } = STYLE[placed.role];
@@ -129,6 +138,7 @@ function configOf({ roofs, points, x, y }: RooflineModel, look: ChartTokens): Ch
     return {
       label: `${placed.label}, ${placed.point.label}`,
       data: [{ x: placed.x, y: placed.y }],
+      order: 0,
       pointStyle: shape,
       radius,
       hoverRadius: radius + 3,
@@ -186,32 +196,43 @@ function power(value: number): string {
   return `${Math.round(value / 1000 ** prefix)}${['', ' k', ' M', ' G', ' T', ' P'][prefix]}`;
 }
 
-/** Names of the roofs on their lines: no legend to look up. */
+/** Names of the roofs on their lines: no legend to look up. The first roof is drawn last; the points come after the names. */
 const roofNames = (roofs: RooflineModel['roofs'], look: ChartTokens) => ({
   id: 'roofNames',
-  afterDatasetsDraw(chart: Chart) {
+  afterDatasetDraw(chart: Chart, { index }: { readonly index: number }) {
+    if (index !== 0 || roofs.length === 0) return;
     const { ctx, chartArea } = chart;
     ctx.save();
     ctx.font = `${FONT}px ${look.font}`;
     ctx.fillStyle = look.muted;
+    const flat: RoofName[] = [];
+    // Words that cross a line stay legible.
+    ctx.lineJoin = 'round';
+    ctx.lineWidth = 3;
+    ctx.strokeStyle = look.surface;
+    const write = (text: string, x: number, y: number): void => {
+      ctx.strokeText(text, x, y);
+      ctx.fillText(text, x, y);
+    };
     for (const [i, roof] of roofs.entries()) {
       const line = chart.getDatasetMeta(i).data;
       const [from, to] = [line[0], line[1]];
       if (!from || !to) continue;
-      const text = `${roof.label} ${roof.pipe === null ? si((roof.points[0]?.y ?? 0) / (roof.points[0]?.x ?? 1), 'B/s') : si(roof.points[0]?.y, 'FLOP/s')}`;
-      ctx.save();
-      if (roof.pipe === null) {
-        const angle = Math.atan2(to.y - from.y, to.x - from.x);
-        ctx.translate((from.x + to.x) / 2, (from.y + to.y) / 2);
-        ctx.rotate(angle);
-        ctx.textAlign = 'center';
-        ctx.fillText(text, 0, -6);
-      } else {
-        ctx.textAlign = 'right';
-        ctx.fillText(text, chartArea.right - 4, to.y - 5);
+      if (roof.pipe !== null) {
+        flat.push({ label: roof.label, rate: roof.points[0]?.y ?? 0, at: to.y });
+        continue;
       }
+      const text = `${roof.label} ${si((roof.points[0]?.y ?? 0) / (roof.points[0]?.x ?? 1), 'B/s')}`;
+      ctx.save();
+      ctx.translate((from.x + to.x) / 2, (from.y + to.y) / 2);
+      ctx.rotate(Math.atan2(to.y - from.y, to.x - from.x));
+      ctx.textAlign = 'center';
+      write(text, 0, -6);
       ctx.restore();
     }
+    ctx.textAlign = 'right';
+    ctx.textBaseline = 'middle';
+    for (const { text, at } of roofLabels(flat, FONT + 2)) write(text, chartArea.right - 4, at);
     ctx.restore();
   },
 });

@@ -46,8 +46,8 @@ interface Props {
   readonly onCross: () => void;
 }
 
-/** Text is cut before columns are pushed out of sight, but not below the first width; beyond the second it gains nothing. */
-const TEXT = { least: 220, most: 900 };
+/** Columns go out of sight before the text has less than its share of the pane, as far as that is between the first two; beyond the last it gains nothing. */
+const TEXT = { least: 220, enough: 300, most: 900, share: 0.42 };
 const COLUMN_BAR = 20;
 
 /** One column of the code view: a grid of rows with samples, drawn only where it is seen. */
@@ -62,8 +62,9 @@ export function CodePane(props: Props) {
   const hot = useMemo(() => hottest(rows, sort), [rows, sort]);
   const marked = useMemo(() => (selected === null ? linked : new Set([selected])), [selected, linked]);
 
-  const forText = Math.max(TEXT.least, Math.min(TEXT.most, box.width - LABEL - SHARE - columns.length * CELL));
-  const inSight = Math.max(1, Math.min(columns.length, Math.floor((box.width - LABEL - SHARE - forText) / CELL)));
+  const leastText = Math.max(TEXT.least, Math.min(TEXT.enough, Math.round(TEXT.share * box.width)));
+  const forText = Math.max(leastText, Math.min(TEXT.most, box.width - LABEL - SHARE - columns.length * CELL));
+  const inSight = Math.min(columns.length, Math.max(1, Math.floor((box.width - LABEL - SHARE - forText) / CELL)));
   const narrow = inSight < columns.length;
   const textWidth = narrow ? box.width - LABEL - SHARE - inSight * CELL : forText;
   const width = LABEL + SHARE + textWidth + inSight * CELL;

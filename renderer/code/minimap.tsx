@@ -1,7 +1,7 @@
 import { memo, type PointerEvent, type RefObject, useEffect, useRef } from 'react';
 import { useDark } from '../app/theme.ts';
 import { HEAT_STEPS, heatColours } from '../charts/scale.ts';
-import { chartTokens } from '../ui/chart-core.ts';
+import { chartTokens } from '../ui/chart-look.ts';
 import { type CodeRow, minimapHeat } from './model.ts';
 
 interface Props {

@@ -79,11 +79,16 @@ function namedBy(view: SourceView, instruction: number): readonly number[] {
   let map = backwards.get(view);
   if (map === undefined) {
     map = new Map();
-    for (const [at, line] of view.lines.entries())
-      for (const i of line.instructions) map.set(i, [...(map.get(i) ?? []), at]);
+    for (const [at, line] of view.lines.entries()) for (const i of line.instructions) pushTo(map, i, at);
     backwards.set(view, map);
   }
   return map.get(instruction) ?? [];
+}
+
+function pushTo<K>(map: Map<K, number[]>, key: K, value: number): void {
+  const known = map.get(key);
+  if (known === undefined) map.set(key, [value]);
+  else known.push(value);
 }
 
 /** Bytes from an instruction to the next: the least distance seen. */
@@ -106,7 +111,7 @@ const shortAddress = (address: string): string => address.replace(/^0x0*/i, '') 
 
 function lineRows(view: SourceView, source: string | null, lineAt: number[]): CodeRow[] {
   const byFile = new Map<string | null, number[]>();
-  for (const [at, line] of view.lines.entries()) byFile.set(line.file, [...(byFile.get(line.file) ?? []), at]);
+  for (const [at, line] of view.lines.entries()) pushTo(byFile, line.file, at);
   const text = source === null ? [] : source.split(/\r?\n/);
   const rows: CodeRow[] = [];
   const within = linesInComment(text.join('\n'));

@@ -50,6 +50,16 @@ export function timeUnit(ns: number): TimeUnit {
   return magnitude < 1e9 ? 'ms' : 's';
 }
 
+/** One unit for a column of times that may differ by orders: that of the middle between least and most. Without times: µs. */
+export function columnUnit(times: readonly (number | null | undefined)[]): TimeUnit {
+  const known = times.filter((ns): ns is number => typeof ns === 'number' && ns > 0 && Number.isFinite(ns));
+  return known.length === 0 ? 'µs' : timeUnit(Math.sqrt(Math.min(...known) * Math.max(...known)));
+}
+
+/** The number of a time alone, where the heading has the unit: 12345 ns in µs → "12.35". */
+export const timeIn = (ns: number | null | undefined, unit: TimeUnit): string =>
+  ns === null || ns === undefined || !Number.isFinite(ns) ? MISSING : number(ns / nsPer[unit]);
+
 /** 12345 ns → "12.35 µs". `unit` keeps a column in one unit. */
 export function time(ns: number | null | undefined, unit?: TimeUnit): string {
   if (ns === null || ns === undefined || !Number.isFinite(ns)) return MISSING;

@@ -128,6 +128,57 @@ describe.skipIf(findBrowser() === null)('Profile screen', { timeout: 240_000 }, 
     expect(await sass.locator('.code-header-row > [role="columnheader"]').count()).toBeGreaterThan(12);
   });
 
+  test('heatmap: rows lend their elements while it scrolls and stand in order afterwards; columns beside the text move one by one', async () => {
+    const wait = { timeout: 60_000 };
+    await open(`#/profile/${run}:origin?tab=code`);
+    const sass = page.getByRole('grid', { name: 'Instructions with warp samples' });
+    await sass.locator('[data-row="0"]').waitFor();
+    await page.getByText('Stall reasons').click();
+    await page.getByRole('button', { name: 'All', exact: true }).click();
+    await page.getByText('Stall reasons').click();
+    const places = (): Promise<number[]> =>
+      sass.locator('[data-row]').evaluateAll((rows) => rows.map((row) => Number((row as HTMLElement).dataset.row)));
+    const whole = (await sass.locator('[data-row="0"]').textContent()) ?? '';
+    for (const top of [700, 2400, 1100, 100_000])
+      await sass.evaluate(async (grid, to) => {
+        grid.scrollTop = to;
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      }, top);
+    const last = 207;
+    const inOrder = async (): Promise<boolean> => {
+      const now = await places();
+      return now.at(-1) === last && now.every((place, i) => i === 0 || place === (now[i - 1] as number) + 1);
+    };
+    await expect.poll(inOrder, wait).toBe(true);
+    const row = sass.locator(`[data-row="${last}"]`);
+    expect(await row.getAttribute('aria-rowindex')).toBe(String(last + 2));
+    expect(await row.textContent()).toMatch(/^0cf0/);
+    await sass.evaluate((grid) => {
+      grid.scrollTop = 0;
+    });
+    await expect.poll(() => sass.locator('[data-row="0"]').textContent(), wait).toBe(whole);
+
+    const all = Number(await sass.getAttribute('aria-colcount'));
+    const columns = (): Promise<string[]> =>
+      sass
+        .locator('[data-row="0"] .code-cell')
+        .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('aria-colindex') as string));
+    const inSight = (await columns()).length;
+    expect(inSight).toBeLessThan(all - 3);
+    expect((await columns())[0]).toBe('4');
+    await sass.focus();
+    await page.keyboard.press('ArrowRight');
+    await expect.poll(async () => (await columns())[0], wait).toBe('5');
+    for (let i = 0; i < all; i++) await page.keyboard.press('ArrowRight');
+    await expect.poll(async () => (await columns()).at(-1), wait).toBe(String(all));
+    // A heading that the keyboard reaches comes into sight.
+    await sass.locator('.code-header-row > .code-cell button').first().focus();
+    await expect.poll(async () => (await columns())[0], wait).toBe('4');
+    expect(await sass.evaluate((grid) => grid.scrollLeft)).toBe(0);
+    await page.getByRole('radio', { name: 'SASS' }).check({ force: true });
+    await expect.poll(async () => (await columns()).length, wait).toBe(all - 3);
+  });
+
   test('metrics: searched by meaning, missing with the reason', async () => {
     await open(`#/profile/${run}:r1.a0?tab=metrics`);
     await page.getByRole('searchbox', { name: 'Search metrics' }).fill('wavefronts shared passes');

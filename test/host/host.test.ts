@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -8,6 +8,7 @@ import { environmentOf } from '../../main/app/machine.ts';
 import { type Executor, stateOf } from '../../main/contract/index.ts';
 import { attachPort, createHost, type Host } from '../../main/host/index.ts';
 import { lockFile, withGpuLock } from '../../main/jobs/gpu-lock.ts';
+import { parseRecording } from '../../main/store/index.ts';
 import { candidate, machine, resultFor, root } from '../app/lab.ts';
 import { TestClient } from './client.ts';
 
@@ -126,8 +127,19 @@ describe('a replay over the API', () => {
       ['origin', 'valid', null],
     ]);
     expect(versions[0]?.score?.value).toBeCloseTo(late.row.score ?? 0);
-    expect((await a.got('tasks.get', { task: 'dot_product', dtype: 'fp32' })).baseline?.run).toBe(run);
+    const { baseline } = await a.got('tasks.get', { task: 'dot_product', dtype: 'fp32' });
+    expect(baseline?.run).toBe(run);
     const detail = await a.got('versions.get', { version: `${run}:r1.a1` });
+    // What a recording measured was measured when it was recorded, not when it is replayed.
+    const recording = parseRecording(
+      readFileSync(new URL(`../recordings/${replayed}.json`, import.meta.url), 'utf8'),
+      replayed,
+    );
+    const measuredAt = (position: string): string | undefined => {
+      const response = recording.steps.find((step) => step.position === position)?.response;
+      return response?.kind === 'job' ? response.result.startedAt : undefined;
+    };
+    expect([baseline?.at, detail.measuredAt]).toEqual([measuredAt('r0.baseline'), measuredAt('r1.a1.eval')]);
     expect(detail.source).toContain('dot_product_optimized');
     expect(detail.fix).not.toBeNull();
     expect(detail.baseline?.outcome).toBe('valid');

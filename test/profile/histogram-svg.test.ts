@@ -170,6 +170,17 @@ describe('histogram', () => {
     expect(bars(svg)).toEqual([]);
   });
 
+  test('every colour is a variable of the page with a light one for the picture alone, and the page has it in both themes', () => {
+    const svg = histogramSvg(record([task('a', [10, 20, 30]), task('b', [90, 80, 70])]).proposals.compute);
+    const colours = [...svg.matchAll(/(?:fill|stroke)="([^"]*)"/g)].map(([, colour]) => colour as string);
+    expect(colours.length).toBeGreaterThan(10);
+    for (const colour of colours) expect(colour).toMatch(/^var\(--[a-z]+,#[0-9a-f]{6}\)$/);
+    const html = calibrationHtml(record([task('a', [10, 20, 30])]));
+    const themes = [...html.matchAll(/:root\{([^}]*)\}/g)].map(([, rules]) => rules as string);
+    expect(themes).toHaveLength(3);
+    for (const name of new Set(colours.map((colour) => colour.slice(4, colour.indexOf(',')))))
+      for (const rules of themes) expect(rules).toContain(`${name}:`);
+  });
   test('an id that is none is a bug', () => {
     expect(() => histogramSvg(made.proposals.dram, 'a" onload="x')).toThrow(RangeError);
   });

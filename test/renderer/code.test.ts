@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { SourceFunction, SourceView } from '../../main/contract/index.ts';
+import { SOURCE_LIMITS } from '../../main/contract/source-limits.ts';
 import { parseSource } from '../../main/profile/parse-source.ts';
 import { sourceView } from '../../main/profile/source-view.ts';
 import { cudaSpans, linesInComment, sassSpans } from '../../renderer/code/highlight.ts';
@@ -27,6 +28,26 @@ const source = Array.from(
   { length: 30 },
   (_, i) => view.lines.find((l) => l.file === file && l.line === i + 1)?.text ?? `// ${i + 1}`,
 ).join('\n');
+
+test('a kernel of thousands of instructions is kept whole; above the bound the coldest rows go, and are counted', () => {
+  const [line, instruction] = [of.lines[0], of.instructions[0]];
+  if (line === undefined || instruction === undefined) throw new Error('the page is empty');
+  const large = (lines: number, instructions: number): SourceFunction => ({
+    ...of,
+    lines: Array.from({ length: lines }, (_, i) => ({ ...line, line: i + 1, instructions: [i] })),
+    instructions: Array.from({ length: instructions }, (_, i) => ({
+      ...instruction,
+      offset: 16 * i,
+      counts: { ...instruction.counts, samples: i === 7 ? 0 : 1 + i },
+    })),
+  });
+  const whole = sourceView(large(SOURCE_LIMITS.lines, SOURCE_LIMITS.instructions), page);
+  expect(whole.omitted).toEqual({ lines: 0, instructions: 0 });
+  expect(codeModel(whole, null).instructions).toHaveLength(SOURCE_LIMITS.instructions);
+  const cut = sourceView(large(SOURCE_LIMITS.lines + 2, SOURCE_LIMITS.instructions + 1), page);
+  expect(cut.omitted).toEqual({ lines: 2, instructions: 1 });
+  expect(cut.instructions.some(({ offset }) => offset === 16 * 7)).toBe(false);
+});
 
 describe('a real page of ncu', () => {
   test('every instruction and line is a row, with the samples of the page', () => {

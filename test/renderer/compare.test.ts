@@ -42,6 +42,7 @@ function version(round: number, e: Evaluation | null, over: Partial<VersionDetai
     scheme: '',
     fix: null,
     baseline: null,
+    measuredAt: null,
     nvccCommand: null,
     report: null,
     reportReason: null,

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import {
   ago,
   bytes,
+  columnUnit,
   count,
   duration,
   metric,
@@ -16,6 +17,7 @@ import {
   tick,
   time,
   timeEstimate,
+  timeIn,
 } from '../../renderer/ui/format.ts';
 
 const plain = (text: string): string => text.replaceAll(' ', ' ');
@@ -103,4 +105,12 @@ test('durations read like a clock', () => {
   const now = Date.parse('2026-11-29T18:00:00Z');
   expect(ago('2026-11-29T17:55:00Z', now)).toBe('5 min ago');
   expect(ago('2026-11-29T17:59:30Z', now)).toBe('just now');
+});
+
+test('a column of times has one unit, that of the middle of its range; missing ones decide nothing', () => {
+  expect(columnUnit([1668, 43_490_000])).toBe('µs');
+  expect(columnUnit([544])).toBe('ns');
+  expect(columnUnit([2e6, null, 9e8, undefined, Number.NaN, 0])).toBe('ms');
+  expect(columnUnit([null])).toBe('µs');
+  expect([timeIn(43_490_000, 'µs'), timeIn(544, 'µs'), timeIn(null, 'µs')]).toEqual(['43,490', '0.5440', '–']);
 });

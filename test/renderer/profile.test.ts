@@ -8,7 +8,7 @@ import {
   type RunState,
   stateOf,
 } from '../../main/contract/index.ts';
-import { pipeLabel, rooflineModel } from '../../renderer/charts/roofline-model.ts';
+import { pipeLabel, roofLabels, rooflineModel } from '../../renderer/charts/roofline-model.ts';
 import { changeText, ratioOf } from '../../renderer/screens/profile/change.ts';
 import { metricMatrix, speedupMatrix } from '../../renderer/screens/profile/matrix.ts';
 import { metricRows, searchMetrics } from '../../renderer/screens/profile/metrics.ts';
@@ -231,6 +231,30 @@ describe('roofline', () => {
     ]);
     expect(bare.roofs).toEqual([]);
     expect(bare.points.length).toBeGreaterThan(0);
+  });
+  test('names of roofs: those that cannot be told apart are one, none covers another', () => {
+    const roofs = [
+      { label: 'FP32 peak', rate: 64.82e12, at: 90 },
+      { label: 'Tensor BF16 peak', rate: 594.6e12, at: 41 },
+      { label: 'Tensor FP16 peak', rate: 594.8e12, at: 40 },
+      { label: 'Tensor TF32 peak', rate: 297.4e12, at: 53 },
+      { label: 'FP64 peak', rate: 600e9, at: 200 },
+    ];
+    const labels = roofLabels(roofs, 13).map(({ text, at }) => ({ text: text.replaceAll('\u00a0', ' '), at }));
+    expect(labels).toEqual([
+      { text: 'Tensor FP16, BF16 peaks 594.8, 594.6 TFLOP/s', at: 32.5 },
+      { text: 'Tensor TF32 peak 297.4 TFLOP/s', at: 45.5 },
+      { text: 'FP32 peak 64.82 TFLOP/s', at: 82.5 },
+      { text: 'FP64 peak 600.0 GFLOP/s', at: 192.5 },
+    ]);
+    for (let distance = 0; distance < 60; distance++) {
+      const close = [0, 1, 2, 3].map((i) => ({ label: `P${i} peak`, rate: 1e12, at: 50 + i * distance }));
+      const placed = roofLabels(close, 13);
+      for (const [i, { at }] of placed.entries())
+        if (i > 0) expect(at - (placed[i - 1]?.at ?? 0)).toBeGreaterThanOrEqual(13);
+      expect(placed.map(({ text }) => text.match(/P\d/g)?.length ?? 0).reduce((a, b) => a + b)).toBe(4);
+    }
+    expect(roofLabels([], 13)).toEqual([]);
   });
   test('pipe names', () => {
     expect([pipeLabel('fp32'), pipeLabel('tensor-bf16')]).toEqual(['FP32', 'Tensor BF16']);

@@ -1,8 +1,9 @@
-import { AppFailure, type Dtype, type Evaluation, type SizeSet } from '../../contract/index.ts';
+import { AppFailure, type Dtype, type Evaluation, type JobResult, type SizeSet } from '../../contract/index.ts';
 import type { Store } from '../../store/index.ts';
 
 export interface Baseline {
   readonly run: string;
+  /** When it was measured: of a replay, when the recording was made. */
   readonly at: string;
   readonly evaluation: Evaluation;
 }
@@ -26,9 +27,18 @@ async function baselineOf(store: Store, id: string, sizeSet: SizeSet): Promise<B
   try {
     if ((await store.find(id)).config.sizeSet !== sizeSet) return null;
     const event = await store.firstEvent(id, 'baseline');
-    return event?.type === 'baseline' ? { run: id, at: event.at, evaluation: event.evaluation } : null;
+    if (event?.type !== 'baseline') return null;
+    const job = await jobAt(store, id, 'r0.baseline');
+    return { run: id, at: job?.startedAt ?? event.at, evaluation: event.evaluation };
   } catch (fault) {
     if (fault instanceof AppFailure && ['store.corrupt', 'store.not-found'].includes(fault.error.code)) return null;
     throw fault;
   }
+}
+
+/** What the job of a step gave; null where it was never run or is not done. */
+export async function jobAt(store: Store, run: string, position: string): Promise<JobResult | null> {
+  const steps = await store.steps(run);
+  if (!steps.some((s) => s.position === position && s.state === 'done')) return null;
+  return (await store.step(run, position)).job;
 }

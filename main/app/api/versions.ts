@@ -1,19 +1,12 @@
 import type { JobResult, VersionDetail, VersionRow } from '../../contract/index.ts';
 import { stateOf } from '../../optimizer/index.ts';
-import type { Store } from '../../store/index.ts';
 import { exportFile } from '../export.ts';
 import { reportPlace } from '../report-file.ts';
 import { knownOf } from '../start.ts';
-import { newestBaseline } from './baseline.ts';
+import { jobAt, newestBaseline } from './baseline.ts';
 import type { ApiContext, Handlers } from './context.ts';
 
-/** What the version's job gave; null where it was never run or is not done. */
-async function jobOf(store: Store, row: VersionRow): Promise<JobResult | null> {
-  const position = row.round === 0 ? 'r0.baseline' : `r${row.round}.a${row.attempt}.eval`;
-  const steps = await store.steps(row.run);
-  if (!steps.some((s) => s.position === position && s.state === 'done')) return null;
-  return (await store.step(row.run, position)).job;
-}
+const stepOf = (row: VersionRow): string => (row.round === 0 ? 'r0.baseline' : `r${row.round}.a${row.attempt}.eval`);
 
 /** The compile command as it ran; null where the job did not get that far. */
 function commandIn(job: JobResult | null, row: VersionRow): string | null {
@@ -27,7 +20,7 @@ async function detail(api: ApiContext, id: string): Promise<VersionDetail> {
   const run = await store.find(row.run);
   const state = stateOf(await store.events(row.run));
   const known = knownOf(state, row);
-  const job = await jobOf(store, row);
+  const job = await jobAt(store, row.run, stepOf(row));
   const baseline =
     state.baseline ?? (await newestBaseline(store, row.task, row.dtype, run.config.sizeSet))?.evaluation ?? null;
   return {
@@ -35,6 +28,7 @@ async function detail(api: ApiContext, id: string): Promise<VersionDetail> {
     ...known,
     baseline,
     machine: known.evaluation?.machine ?? null,
+    measuredAt: job?.startedAt ?? null,
     nvccCommand: commandIn(job, row),
     ...(await reportPlace(store, run, job)),
   };

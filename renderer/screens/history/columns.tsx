@@ -67,7 +67,7 @@ export function historyColumns(domain: LogDomain | null): readonly Column<Versio
     {
       id: 'task',
       title: 'Kernel',
-      width: 'minmax(110px, 1fr)',
+      width: 'minmax(138px, 1fr)',
       sort: (v) => v.task,
       cell: (v) => <span>{v.task}</span>,
     },
@@ -97,7 +97,7 @@ export function historyColumns(domain: LogDomain | null): readonly Column<Versio
     {
       id: 'score',
       title: 'Speed-up',
-      width: '168px',
+      width: '156px',
       fits: true,
       align: 'right',
       sort: (v) => v.score?.value ?? null,
@@ -109,9 +109,9 @@ export function historyColumns(domain: LogDomain | null): readonly Column<Versio
     {
       id: 'whisker',
       title: 'Interval',
-      width: '118px',
+      width: '110px',
       fits: true,
-      cell: (v) => v.score && <Whisker estimates={[v.score]} domain={domain} mark={1} width={104} />,
+      cell: (v) => v.score && <Whisker estimates={[v.score]} domain={domain} mark={1} width={94} />,
       hint: scoreHint,
       meaning: `Score and interval on one logarithmic axis${domain === null ? '' : `, ${domainText(domain)}`}; the dashed line is 1×.`,
     },
@@ -175,7 +175,7 @@ export function historyColumns(domain: LogDomain | null): readonly Column<Versio
     {
       id: 'note',
       title: 'Note',
-      width: 'minmax(90px, 1.1fr)',
+      width: 'minmax(70px, 1.1fr)',
       sort: (v) => v.note || null,
       cell: (v) => <NoteCell row={v} />,
       hint: (v) => v.note,

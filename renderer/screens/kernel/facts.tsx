@@ -237,7 +237,8 @@ export function VersionPanel({ detail }: { readonly detail: VersionDetail }) {
           ['Speed-up over the origin', ratioEstimate(detail.score)],
           ['Least of a size', ratio(detail.pMin)],
           ['Largest error', detail.maxUlp === null ? null : `${number(detail.maxUlp, 3)} ulp`],
-          ['Made', stamp(detail.at)],
+          ['Measured', detail.measuredAt === null ? null : stamp(detail.measuredAt)],
+          ['In the history since', stamp(detail.at)],
           ['GPU', detail.gpu],
           [
             'Made from',

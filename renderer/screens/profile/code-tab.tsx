@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'react';
 import type { HeatRow, Profile } from '../../../main/contract/profile.ts';
+import { SOURCE_LIMITS } from '../../../main/contract/source-limits.ts';
 import { type CodeSelection, CodeView } from '../../code/code-view.tsx';
 import { type CodeModel, codeModel, type StallColumn, stallLabel } from '../../code/model.ts';
 import { Callout } from '../../ui/feedback.tsx';
@@ -66,7 +67,8 @@ export function CodeTab({ context }: { readonly context: ProfileContext }) {
         </span>
         <span className="tabular muted">
           {many(source.lines.length, 'line')}, {many(source.instructions.length, 'instruction')}
-          {left > 0 && `; ${count(left)} rows with the fewest samples were left out`}
+          {left > 0 &&
+            `; ${count(left)} rows with the fewest samples were left out (at most ${count(SOURCE_LIMITS.instructions)} instructions and ${count(SOURCE_LIMITS.lines)} lines are kept, and what a compressed page has room for)`}
         </span>
         {source.notes.length > 0 && (
           <details className="code-notes">

@@ -6,6 +6,7 @@ import { CopyLine } from '../../ui/copy.tsx';
 import { ErrorBox, Loading } from '../../ui/feedback.tsx';
 import { duration, metric } from '../../ui/format.ts';
 import { Panel } from '../../ui/panels.tsx';
+import { shellWord } from '../../ui/shell-word.ts';
 import type { ProfileContext } from './profile-screen.tsx';
 import { metricOf } from './versions.ts';
 
@@ -133,7 +134,7 @@ function Report({ version }: { readonly version: string }) {
     return (
       <>
         <h3>Open the report in Nsight Compute</h3>
-        <CopyLine text={`ncu-ui ${quoted(data.report)}`} what="command that opens the report" />
+        <CopyLine text={`ncu-ui ${shellWord(data.report)}`} what="command that opens the report" />
       </>
     );
   return (
@@ -142,5 +143,3 @@ function Report({ version }: { readonly version: string }) {
     </p>
   );
 }
-
-const quoted = (path: string): string => (/^[\w./:\\-]+$/.test(path) ? path : `"${path.replaceAll('"', '\\"')}"`);

@@ -2,6 +2,7 @@ import type { Estimate, Evaluation, SizeFigures } from '../../../main/contract/e
 import { Callout, Details, Facts } from '../../ui/feedback.tsx';
 import {
   bytes,
+  columnUnit,
   count,
   dims,
   duration,
@@ -13,8 +14,10 @@ import {
   ratio,
   ratioEstimate,
   spread,
+  type TimeUnit,
   time,
   timeEstimate,
+  timeIn,
 } from '../../ui/format.ts';
 import { bottleneckText, outcomeLook } from '../../ui/outcomes.ts';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -110,81 +113,100 @@ export function SizeWhiskers({ sizes }: { readonly sizes: readonly SizeFigures[]
   );
 }
 
-/** Value and relative half width; the interval itself is the tooltip. */
+const times = (s: SizeFigures): readonly (Estimate | null)[] => [
+  s.candidateSpanNs,
+  s.originSpanNs,
+  s.candidateWrapperNs ?? s.originWrapperNs,
+];
+
+/** "±2.5": the heading has the sign of per cent. */
+const bareSpread = (e: Estimate | null): string => spread(e).replace(/\s?%$/, '');
+
+/** Value and relative half width, both without the units that the heading has; the interval itself is the tooltip. */
 function estimateColumn(
   id: string,
   title: string,
   meaning: string,
   value: (s: SizeFigures) => Estimate | null,
-  times: boolean,
+  unit: TimeUnit | '×',
 ): Column<SizeFigures> {
   return {
     id,
     title,
+    unit: `${unit} ±%`,
     meaning,
-    width: '108px',
+    width: unit === '×' ? '108px' : '104px',
     align: 'right',
     sort: (s) => value(s)?.value ?? null,
-    hint: (s) => (times ? timeEstimate(value(s)) : ratioEstimate(value(s))),
+    hint: (s) => (unit === '×' ? ratioEstimate(value(s)) : timeEstimate(value(s))),
     cell: (s) => {
       const e = value(s);
       return (
         <span>
-          {times ? time(e?.value) : ratio(e?.value)} <span className="muted">{spread(e)}</span>
+          {unit === '×' ? number(e?.value) : timeIn(e?.value, unit)} <span className="muted">{bareSpread(e)}</span>
         </span>
       );
     },
   };
 }
 
-/** Times per size with intervals. */
+/** Times per size with intervals. The best version's own times follow from the ratio to it, and are its tooltip. */
 export function SizeTable({ evaluation }: { readonly evaluation: Evaluation }) {
   const { figures } = evaluation;
   if (figures === null || figures.phase === 'nominate' || figures.sizes.length === 0) return null;
   const { sizes } = figures;
   const total = sizes.reduce((sum, s) => sum + s.weight, 0);
   const compared = sizes.some((s) => s.candidateSpanNs !== null);
+  const unit = columnUnit(sizes.flatMap((s) => times(s).map((e) => e?.value)));
   const of = estimateColumn;
   const columns: readonly Column<SizeFigures>[] = [
     {
       id: 'size',
       title: 'Size',
-      width: 'minmax(118px, 1fr)',
+      width: 'minmax(110px, 1fr)',
       sort: (s) => dims(s.dims),
       cell: (s) => <span>{dims(s.dims)}</span>,
+      hint: (s) => dims(s.dims),
     },
     {
       id: 'weight',
       title: 'Weight',
-      width: '58px',
+      unit: '%',
+      width: '72px',
       align: 'right',
       sort: (s) => s.weight,
-      cell: (s) => percent(total > 0 ? s.weight / total : null),
+      cell: (s) => percent(total > 0 ? s.weight / total : null).replace(/\s?%$/, ''),
     },
     ...(compared
       ? [
-          of('speedup', 'Original / this', 'Speed-up over the original', (s) => s.speedup, false),
-          of('versus', 'Best / this', 'Speed-up over the best version before', (s) => s.versusBest, false),
-          of('candidate', 'This', 'GPU time of this version', (s) => s.candidateSpanNs, true),
-          of('best', 'Best before', 'GPU time of the best version before', (s) => s.bestSpanNs, true),
+          of('speedup', 'Original/this', 'Speed-up over the original', (s) => s.speedup, '×'),
+          {
+            ...of('versus', 'Best/this', 'Speed-up over the best version before', (s) => s.versusBest, '×'),
+            width: '96px',
+            hint: (s: SizeFigures) =>
+              `${ratioEstimate(s.versusBest)}; the best version before: ${timeEstimate(s.bestSpanNs)}`,
+          },
+          of('candidate', 'This', 'GPU time of this version', (s) => s.candidateSpanNs, unit),
         ]
       : []),
-    of('origin', 'Original', 'GPU time of the original', (s) => s.originSpanNs, true),
+    of('origin', 'Original', 'GPU time of the original', (s) => s.originSpanNs, unit),
     of(
       'wrapper',
       'Wrapper',
       'What a caller waits, launch and synchronisation included',
       (s) => (compared ? s.candidateWrapperNs : s.originWrapperNs),
-      true,
+      unit,
     ),
     {
       id: 'floor',
       title: 'Floor',
+      unit,
       meaning: 'The least time that the hardware allows',
-      width: '72px',
+      width: '76px',
       align: 'right',
       sort: (s) => s.floorNs,
-      cell: (s) => <span>{time(s.floorNs)}</span>,
+      hint: (s) => time(s.floorNs),
+      cell: (s) => <span>{timeIn(s.floorNs, unit)}</span>,
     },
   ];
   return (

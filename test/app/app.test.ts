@@ -99,17 +99,25 @@ function drive(op: 'optimize' | 'resume', params: object, hangAt = '') {
     errors += d;
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  const ended = new Promise<number | null>((r) => child.on('close', r));
+  let over = false;
+  const ended = new Promise<number | null>((r) =>
+    child.on('close', (code) => {
+      over = true;
+      r(code);
+    }),
+  );
+  // As long as the process may still say it: how long that takes is the machine's affair, and the test's limit bounds it.
   const line = async (start: string): Promise<string> => {
-    for (let i = 0; i < 600; i++) {
+    for (;;) {
+      const last = over;
       const found = out
         .split('\n')
         .slice(0, -1)
         .find((l) => l.startsWith(start));
       if (found) return found.slice(start.length);
+      if (last) throw new Error(`no "${start}": ${out} ${errors}`);
       await pause(25);
     }
-    throw new Error(`no "${start}": ${out} ${errors}`);
   };
   const executed = () =>
     out

@@ -32,6 +32,22 @@ void slow(const float* a, float* b, int m, int n) {
   }
 }
 
+/** Right, and notes what it was given: number of calls in this process, a sum over its input's bits. */
+void telling(const float* a, float* b, int m, int n) {
+  static int calls = 0;
+  unsigned long long sum = 0;
+  for (size_t i = 0; i < size_t(m) * n; i++) {
+    unsigned bits;
+    std::memcpy(&bits, a + i, sizeof bits);
+    sum = sum * 31 + bits;
+  }
+  if (FILE* file = std::fopen("given.log", "a")) {
+    std::fprintf(file, "%d %016llx\n", ++calls, sum);
+    std::fclose(file);
+  }
+  transpose(a, b, m, n);
+}
+
 void zeros(const float*, float* b, int m, int n) { std::memset(b, 0, sizeof(float) * size_t(m) * n); }
 
 void nans(const float*, float* b, int m, int n) {

@@ -1,11 +1,21 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Arm, ArmId, PaperPlan, Problem, SanitizePlan, TimePlan, VerifyPlan } from '../../main/contract/index.ts';
+import type {
+  Arm,
+  ArmId,
+  PaperPlan,
+  Problem,
+  ProfilePlan,
+  SanitizePlan,
+  TimePlan,
+  VerifyPlan,
+} from '../../main/contract/index.ts';
 import { judgeCompileArgs, runnerCompileArgs, shimCompileArgs, shimSource } from '../../main/jobs/session/shim.ts';
-import { context, programs, type Scratch, scratch, session } from './support.ts';
+import { fakeNcu, GEMM } from './ncu-world.ts';
+import { context, programs, type Scratch, scratch, session, tools } from './support.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -85,6 +95,34 @@ const timePlan = (candidate: string, extra: Partial<TimePlan> = {}): TimePlan =>
   positions: 32,
   nominateAbove: 1.005,
   ...extra,
+});
+
+describe('application replay with the real runner', () => {
+  it('every run of the program gets the same contents, in the same order, in a fresh process', async () => {
+    using at = bench();
+    const ncu = fakeNcu(at, {
+      launches: [{ kernel: GEMM }],
+      runs: [{ log: '==ERROR== Unhandled C++ exception: bad allocation', exit: 1 }],
+      application: { runs: 4 },
+    });
+    const profile: ProfilePlan = {
+      mode: 'profile',
+      ...programs,
+      arm: arm('C', 'telling'),
+      problem: transpose('large/0', 64, 96),
+      metrics: ['gpu__time_duration.sum'],
+      sections: [],
+      source: false,
+    };
+    const { status, result } = await session(profile, context(at, { tools: { ...tools, ncu } }));
+    expect([status, result.replay, result.incidents]).toEqual(['ok', 'application', []]);
+    const lines = readFileSync(join(at.path, 'given.log'), 'utf8').trim().split('\n');
+    const [warmUp, profiled] = lines as [string, string];
+    // One run by kernel replay, four by application replay: a warm-up and the profiled call each.
+    expect(lines).toEqual(Array.from({ length: 5 }, () => [warmUp, profiled]).flat());
+    expect([warmUp.split(' ')[0], profiled.split(' ')[0]]).toEqual(['1', '2']);
+    expect(warmUp.split(' ')[1]).not.toBe(profiled.split(' ')[1]);
+  });
 });
 
 describe('repeated calls with the real runner and judge', () => {

@@ -102,7 +102,7 @@ export function reportText(report: Report): string {
     '',
     `Written by \`${report.command}\` on ${report.date}: nvcc ${report.nvcc}, ${report.compiler}. Built as the`,
     'harness builds them (`armCompileArgs`), for all architectures in one call of nvcc; a library.cu with the wrappers of both data types at once.',
-    `Nothing was run, and vendors’ libraries were not linked. ${found.length === report.units ? `All ${report.units} are here.` : `**Stopped early: ${found.length} of ${report.units} are here.**`}`,
+    `Nothing was run, and vendors’ libraries were not linked. ${found.length === report.units ? `All ${report.units} kernels are listed.` : `**Stopped early: ${found.length} of ${report.units} are here.**`}`,
     '',
     `Headers: ${report.headers.length > 0 ? report.headers.join(', ') : 'none of a vendor’s library'}.`,
     '',

@@ -56,7 +56,7 @@ it('the report says command, versions, counts, what was skipped and why, and wha
   const text = report(3);
   for (const part of [
     '`npm run check:kernels -- --jobs 1` on 2026-11-29: nvcc 13.0.88, g++ 12.2.0',
-    'All 3 are here.',
+    'All 3 kernels are listed.',
     'cuBLAS 13.1.1',
     '| sm_80 | 1 | 0 | 0 | 0 | 1 | 1 | 0 |',
     '| b | CUB | FAILS | ok |',

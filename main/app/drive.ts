@@ -3,6 +3,7 @@ import { loadPrompts } from '../agents/index.ts';
 import { type ChatProvider, type Evaluation, type Executor, err, unwrap } from '../contract/index.ts';
 import { reportName } from '../jobs/report.ts';
 import {
+  externCAdded,
   type LoopConfig,
   type LoopDeps,
   labelOf,
@@ -159,6 +160,12 @@ export async function driveEvaluation(drive: Drive, candidate: Candidate | null)
     const deps = await depsOf(drive, noModel);
     const steps = new Steps(config, deps);
     const { run, rootSeed, programVersion, origin } = config;
+    const linked = async (given: Candidate): Promise<Candidate> => {
+      const source = deps.evaluator.linked(given.source);
+      if (source === null) return given;
+      await steps.notice('r1.a0.source', 103, externCAdded);
+      return { ...given, source };
+    };
     try {
       await noteOtherSources(drive);
       await steps.event('run-started', {
@@ -168,7 +175,7 @@ export async function driveEvaluation(drive: Drive, candidate: Candidate | null)
         originSource: origin.source,
         programVersion,
       });
-      if (candidate) await evaluateCandidate(steps, config, candidate);
+      if (candidate) await evaluateCandidate(steps, config, await linked(candidate));
       else await measureBaseline(config, steps);
       await steps.event('run-ended.done', { type: 'run-ended', status: 'done', error: null });
     } catch (fault) {

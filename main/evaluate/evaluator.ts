@@ -13,7 +13,7 @@ import {
 import type { Variant } from '../jobs/session/shim.ts';
 import { interpretEvaluation } from './interpret.ts';
 import { type EvaluationInput, planEvaluation, type Version } from './plan.ts';
-import { rejectionText, type ScreenOptions, screen } from './screen/index.ts';
+import { rejectionText, type ScreenOptions, screen, withExternC } from './screen/index.ts';
 import type { LoadedTask } from './task/index.ts';
 
 /** What stays the same over a run. */
@@ -55,9 +55,11 @@ export type PlannedEvaluation =
 export interface Evaluator {
   plan(request: EvaluationRequest): Result<PlannedEvaluation>;
   interpret(request: EvaluationRequest, bundle: JobBundle, result: JobResult): Evaluation;
+  /** The candidate with `extern "C"` before its wrapper where that is its only gap; null: nothing to mend, or more than that. */
+  linked(source: string): string | null;
 }
 
-/** Binds task and settings of a run. Both functions are pure, apart from reading the harness's files. */
+/** Binds task and settings of a run. The functions are pure, apart from reading the harness's files. */
 export function bindEvaluator(binding: EvaluatorBinding): Evaluator {
   const inputOf = (request: EvaluationRequest): EvaluationInput => ({
     task: binding.task,
@@ -86,6 +88,7 @@ export function bindEvaluator(binding: EvaluatorBinding): Evaluator {
       return bundle.ok ? ok({ kind: 'job', bundle: bundle.value }) : bundle;
     },
     interpret: (request, bundle, result) => interpretEvaluation(inputOf(request), bundle, result),
+    linked: (source) => withExternC(source, binding.task.task, binding.dtype, binding.screen),
   };
 }
 

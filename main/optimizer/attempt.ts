@@ -24,7 +24,19 @@ export interface AgentContext {
   readonly shared: Shared;
   readonly arch: string;
   readonly toolkit: string | null;
+  /** `Evaluator.linked`. */
+  readonly linked: (source: string) => string | null;
 }
+
+/** A wrapper that lacks nothing but `extern "C"` gets it, and that is told: a round is too dear for two words. */
+export async function linkedSource(ctx: AgentContext, position: string, source: string): Promise<string> {
+  const mended = ctx.linked(source);
+  if (mended === null) return source;
+  await ctx.steps.notice(position, 103, externCAdded);
+  return mended;
+}
+
+export const externCAdded = 'extern "C" was added to the wrapper; it was all that its declaration lacked.';
 
 /** A prompt that cannot be built stops the run: no model could answer it. */
 export function built<T>(result: Result<T>): T {
@@ -110,15 +122,16 @@ export async function writeCandidate(ctx: AgentContext, input: WriteInput): Prom
     await badReply(ctx, { round: input.round, attempt: input.attempt, position: `${at}.coder` }, 'coder', reason);
     return { ok: false, reason };
   }
-  const compileArgs = await chooseArguments(ctx, `${at}.compiler`, code.source, input.remarks);
+  const source = await linkedSource(ctx, `${at}.coder`, code.source);
+  const compileArgs = await chooseArguments(ctx, `${at}.compiler`, source, input.remarks);
   await ctx.steps.event(`${at}.source`, {
     type: 'source',
     round: input.round,
     attempt: input.attempt,
-    source: code.source,
+    source,
     compileArgs: [...compileArgs],
   });
-  return { ok: true, version: { source: code.source, compileArgs } };
+  return { ok: true, version: { source, compileArgs } };
 }
 
 /** Options are a matter of taste, not of validity: a reply without any is replaced by the defaults, and said. */

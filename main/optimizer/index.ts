@@ -1,4 +1,5 @@
 export * from '../contract/run-state.ts';
+export { externCAdded } from './attempt.ts';
 export * from './limits.ts';
 export * from './loop.ts';
 export { labelOf, measureBaseline } from './measure.ts';

@@ -73,6 +73,7 @@ function contextOf(config: LoopConfig, deps: LoopDeps, steps: Steps, best: Best)
     shared,
     arch,
     toolkit: machine?.toolkit ?? null,
+    linked: (source) => deps.evaluator.linked(source),
   };
 }
 

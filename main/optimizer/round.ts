@@ -1,6 +1,6 @@
 import { debugRequest, type PastFix, readFix } from '../agents/index.ts';
 import { type Evaluation, isValidOutcome } from '../contract/index.ts';
-import { type AgentContext, askWhole, badReply, built, type Written, writeCandidate } from './attempt.ts';
+import { type AgentContext, askWhole, badReply, built, linkedSource, type Written, writeCandidate } from './attempt.ts';
 import { pitfallsOf } from './history.ts';
 import { labelOf, remeasure, type State } from './measure.ts';
 import type { Best, LoopConfig, LoopDeps, Version } from './ports.ts';
@@ -70,7 +70,8 @@ export async function attempts(
   return { version, attempt, evaluation, outcomes, reason };
 }
 
-async function takeSupplied(ctx: AgentContext, round: number, version: Version): Promise<Written> {
+async function takeSupplied(ctx: AgentContext, round: number, given: Version): Promise<Written> {
+  const version: Version = { ...given, source: await linkedSource(ctx, `r${round}.a0.source`, given.source) };
   await ctx.steps.event(`r${round}.a0.source`, {
     type: 'source',
     round,

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { pidExists } from '../../main/base/proc.ts';
 import { unwrap, type VerifyPlan } from '../../main/contract/index.ts';
 import { decide } from '../../main/evaluate/accept.ts';
-import { screen } from '../../main/evaluate/screen/index.ts';
+import { screen, withExternC } from '../../main/evaluate/screen/index.ts';
 import { loadTask } from '../../main/evaluate/task/index.ts';
 import { comparisonPassed } from '../../main/jobs/verified.ts';
 import { candidate, root } from '../app/lab.ts';
@@ -133,6 +133,16 @@ describe('kernels that fail', () => {
     const renamed = why(good.replace('void dot_product_optimized(', 'void dot_product_fast('));
     expect(renamed).toMatch(/no definition of dot_product_optimized was found; expected: .*; found dot_product_fast/);
     expect(renamed).toContain(expected);
+    // The only gap is filled, wherever the definition begins; anything more stays the model's to mend.
+    const bare = good.replace('extern "C" ', '');
+    const mended = withExternC(bare, task, 'fp32');
+    expect(mended).toBe(good);
+    expect(withExternC(good, task, 'fp32')).toBeNull();
+    expect(withExternC(`${bare}\n#include <thread>\n`, task, 'fp32')).toBeNull();
+    const split = bare.replace('void dot_product_optimized', '  void\ndot_product_optimized');
+    expect(withExternC(split, task, 'fp32')).toBe(split.replace('  void\n', '  extern "C" void\n'));
+    const comment = bare.replace('void dot_product_optimized', '/* one\n two */ void dot_product_optimized');
+    expect(withExternC(comment, task, 'fp32')).toBeNull(); // would stand in the comment
     const changed = why(good.replace(/(dot_product_optimized\(float\* loss, const float\* X), const float\* Y/, '$1'));
     expect(changed).toMatch(/takes \(.*\), expected \(.*\)/);
   });

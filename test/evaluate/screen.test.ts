@@ -383,15 +383,14 @@ describe('signature', () => {
   const only = (text: string) => screenSource(text, expected);
   test('missing extern "C" is named as the only gap', () => {
     const found = only(kernel + wrapper.replace('extern "C" ', ''));
-    expect(found.onlyExternC).toBe(true);
+    expect(found.externCLine).toBe(6);
     expect(found.rejections).toEqual([
       { line: 6, rule: 'signature', why: expect.stringContaining('nothing else is wrong') },
     ]);
   });
   test('missing extern "C" beside other faults is not', () => {
-    expect(only(kernel.replace('_kernel_optimized', '_kernel') + wrapper.replace('extern "C" ', '')).onlyExternC).toBe(
-      false,
-    );
+    const two = only(kernel.replace('_kernel_optimized', '_kernel') + wrapper.replace('extern "C" ', ''));
+    expect(two.externCLine).toBeNull();
   });
   test.each<[string, string, RegExp]>([
     [

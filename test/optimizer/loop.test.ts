@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ChatProvider, err, type RunConfig } from '../../main/contract/index.ts';
-import { type LoopDeps, optimize, stateOf, summarize } from '../../main/optimizer/index.ts';
+import { externCAdded, type LoopDeps, optimize, stateOf, summarize } from '../../main/optimizer/index.ts';
 import {
   byVerdict,
   Crash,
@@ -132,6 +132,20 @@ describe('branches of the loop', () => {
     expect(userText(provider, 'r2.a0.coder')).toMatch(
       /earlier candidates of this run failed\n\n- Round 1, wrong-result: /,
     );
+  });
+
+  it('a wrapper that lacks only extern "C" gets it before the Compiler sees it, and that is a notice', async () => {
+    const evaluator = scriptedEvaluator();
+    const linking: typeof evaluator = { ...evaluator, linked: (source) => `${source}\n// linked` };
+    const { log, provider, outcome } = await drive(
+      { 'r1.a0': 'accepted 1.5' },
+      { rounds: 1, debugAttempts: 0 },
+      { evaluator: linking },
+    );
+    expect(userText(provider, 'r1.a0.compiler')).toContain('// linked');
+    expect(log.of('source')[0]?.source).toMatch(/\n\/\/ linked$/);
+    expect(outcome.best?.source).toMatch(/\n\/\/ linked$/);
+    expect(log.of('notice')).toContainEqual({ type: 'notice', position: 'r1.a0.coder', message: externCAdded });
   });
 
   it('what a prompt leaves out is a notice of the run', async () => {

@@ -293,6 +293,7 @@ export const scriptedEvaluator = (rejects: (source: string) => boolean = () => f
       verdict?.[2] === undefined ? null : Number(verdict[2]),
     );
   },
+  linked: () => null,
 });
 
 export const jobResult = (status: 'ok' | 'environment' = 'ok'): JobResult => ({

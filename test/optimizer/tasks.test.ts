@@ -96,6 +96,7 @@ describe('the loop over the real evaluator', () => {
       },
       interpret: (request) =>
         evaluation(request.candidate === null ? 'valid' : 'accepted', request.candidate === null ? null : 1.2),
+      linked: bound.linked,
     };
     const cheat = `#include <thread>\nextern "C" void dot_product_optimized(float* loss, const float* X, const float* Y, int N) { std::thread([] {}).detach(); }\n`;
     const honest = origin.fp32

@@ -24,8 +24,8 @@ export interface ScreenOptions {
 export interface Screened {
   /** Empty: the source may be built. In order of lines. */
   readonly rejections: readonly Rejection[];
-  /** The only fault is that the wrapper lacks extern "C". */
-  readonly onlyExternC: boolean;
+  /** The only fault is that the wrapper lacks extern "C": the line where its definition begins, from 1. null = there are others, or none. */
+  readonly externCLine: number | null;
 }
 
 /**
@@ -52,7 +52,7 @@ export function screenSource(source: string, expected: Expected, options: Screen
   const report = new Report();
   if (source.length > longest) {
     report.add(1, 'text', `the source is longer than ${longest} characters`);
-    return { rejections: report.sorted(), onlyExternC: false };
+    return { rejections: report.sorted(), externCLine: null };
   }
   characters(source, report);
   const lexed = lex(source);
@@ -64,7 +64,7 @@ export function screenSource(source: string, expected: Expected, options: Screen
   const deep = tooDeep(code);
   if (deep !== null) {
     report.add(deep, 'text', `brackets are nested more than ${deepest} deep`);
-    return { rejections: report.sorted(), onlyExternC: false };
+    return { rejections: report.sorted(), externCLine: null };
   }
   const structure = structureOf(code);
   for (const line of structure.unbalanced) report.add(line, 'text', 'a bracket has no counterpart');
@@ -82,8 +82,21 @@ export function screenSource(source: string, expected: Expected, options: Screen
   checkMacroUses(code, macros, structure, report);
   checkAttributes(code, report);
   checkGlobals(code, structure, report);
-  const missesExternC = checkSignature(code, structure, macros, expected, report);
-  return { rejections: report.sorted(), onlyExternC: missesExternC && report.rejections.length === 1 };
+  const line = checkSignature(code, structure, macros, expected, report);
+  return { rejections: report.sorted(), externCLine: report.rejections.length === 1 ? line : null };
+}
+
+/**
+ * The source with `extern "C"` before the wrapper, where that is the only thing the screen refuses; else null. No line moves.
+ * Nothing is guessed: what comes out has passed the whole screen.
+ */
+export function withExternC(source: string, task: Task, dtype: Dtype, options: ScreenOptions = {}): string | null {
+  const { externCLine } = screen(source, task, dtype, options);
+  if (externCLine === null) return null;
+  const lines = source.split('\n');
+  lines[externCLine - 1] = (lines[externCLine - 1] ?? '').replace(/^[ \t]*/, (indent) => `${indent}extern "C" `);
+  const mended = lines.join('\n');
+  return screen(mended, task, dtype, options).rejections.length === 0 ? mended : null;
 }
 
 /** Line where brackets are nested deeper than compilers take; null = nowhere. */

@@ -81,14 +81,14 @@ export interface Expected {
   readonly declaration: string;
 }
 
-/** Wrapper and kernels: names, types, order, linkage. Returns true when missing extern "C" is the wrapper's only fault. */
+/** Wrapper and kernels: names, types, order, linkage. When extern "C" is all that the wrapper lacks: the line its definition begins, else null. */
 export function checkSignature(
   code: readonly Token[],
   structure: Structure,
   macros: readonly Macro[],
   expected: Expected,
   report: Report,
-): boolean {
+): number | null {
   kernels(structure, report);
   const alias = aliases(code, macros);
   const wrappers = structure.functions.filter((f) => f.name === expected.name);
@@ -99,7 +99,7 @@ export function checkSignature(
       1,
       `no definition of ${expected.name} was found; expected: ${expected.declaration}${similar(structure, expected.name)}`,
     );
-    return false;
+    return null;
   }
   if (second !== undefined) add(second.line, `${expected.name} is defined twice`);
   const before = code.slice(wrapper.start, wrapper.nameAt).map((t) => t.text);
@@ -111,7 +111,7 @@ export function checkSignature(
   const found = parameters(code, wrapper, alias);
   const same = found.length === expected.types.length && found.every((type, i) => type === expected.types[i]);
   if (!same) add(wrapper.line, `${expected.name} takes (${found.join(', ')}), expected (${expected.types.join(', ')})`);
-  if (wrapper.externC) return false;
+  if (wrapper.externC) return null;
   const only =
     same &&
     second === undefined &&
@@ -123,7 +123,8 @@ export function checkSignature(
     wrapper.line,
     `${expected.name} lacks extern "C"${only ? '; nothing else is wrong with its declaration' : ''}: ${expected.declaration}`,
   );
-  return only;
+  const head = code[wrapper.start];
+  return only && head?.first === true ? head.line : null;
 }
 
 function similar(structure: Structure, name: string): string {

@@ -15,8 +15,8 @@ const LONGEST = 400;
 const KEPT = 4000;
 const known = new Map<string, readonly Span[]>();
 
-/** Comments and what may hold the marks of one without being one. */
-const TOKENS = /\/\/[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\/\*[\s\S]*?(?:\*\/|$)/g;
+/** Comments and what may hold the marks of one without being one. A quote that nobody closes ends with its line, or every later one would search it again. */
+const TOKENS = /\/\/[^\n]*|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n]){1,16}'|\/\*[\s\S]*?(?:\*\/|$)/g;
 
 /** Lines (from 0) of a whole source that begin within a comment. */
 export function linesInComment(source: string): ReadonlySet<number> {

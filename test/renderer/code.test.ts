@@ -214,6 +214,12 @@ test('a comment over several lines is one on all of them; what only looks like o
   const text = ['int a; /* one', 'two', 'three */ int b; // four', 'char c[] = "/* no";', 'int d; // /* no', 'int e;'];
   expect([...linesInComment(text.join('\n'))]).toEqual([1, 2]);
   expect(linesInComment('/* never closed\nx\ny')).toEqual(new Set([1, 2]));
+  expect(linesInComment('int n = 1\'000; /* from here\nto here */ "/*\nx')).toEqual(new Set([1]));
+  // Quotes that nobody closes are passed over once: this took the square of their number.
+  const before = process.threadCpuUsage();
+  expect(linesInComment(`"${'\\"'.repeat(100_000)}\n/*\nx`)).toEqual(new Set([2]));
+  const { user, system } = process.threadCpuUsage(before);
+  expect((user + system) / 1000).toBeLessThan(1000);
   expect(cudaSpans('two', true)).toEqual([{ text: 'two', kind: 'tok-comment' }]);
   const spans = cudaSpans('three */ int b;', true);
   expect(spans[0]).toEqual({ text: 'three */', kind: 'tok-comment' });

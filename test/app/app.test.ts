@@ -251,6 +251,13 @@ describe('an evaluation', () => {
     const bad = got(await lab.services.evaluate(params, lab.ctx));
     expect(bad.evaluation?.outcome).toBe('screen-rejected');
     expect(lab.executed).toHaveLength(1);
+
+    // Without extern "C", and nothing else amiss: it is added, told, and kept with the version.
+    writeFileSync(source, candidate('1.5').replace('extern "C" ', ''));
+    const bare = got(await lab.services.evaluate(params, lab.ctx));
+    expect(bare.evaluation?.outcome).toBe('accepted');
+    expect(bare.state.rounds[0]?.attempts[0]?.source).toBe(candidate('1.5'));
+    expect(JSON.stringify(lab.events)).toContain('was added to the wrapper');
     const flags = await lab.services.evaluate({ ...params, compileArgs: ['-I/etc'] }, lab.ctx);
     expect(flags.ok ? '' : flags.error.code).toBe('usage');
     const profile = got(

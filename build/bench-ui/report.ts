@@ -58,7 +58,7 @@ export function asMarkdown(lines: readonly Line[], load: number): string {
     '# Speed of the screens',
     '',
     `Made by \`npm run bench:ui\` on ${new Date().toISOString().slice(0, 10)}, in Chromium without a window or GPU, 1440 × 900, through`,
-    '`cudamaster serve` over a generated history. ' + machineText(load),
+    `\`cudamaster serve\` over a generated history. ${machineText(load)}`,
     '',
     row(HEAD),
     row(HEAD.map(() => '---')),

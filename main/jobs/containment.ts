@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from 'node:path';
 import type { ChildExit, ChildHandle } from '../base/process.ts';
 import { startChild } from '../base/spawn.ts';
 import type { ToolPaths } from '../contract/index.ts';
-import { limitProcesses, type ProcessLimit, processLimit } from './process-limit.ts';
+import { type ProcessLimit, processLimit, startLimited } from './process-limit.ts';
 import { aliasPath, type SandboxFacts, sandboxArgv } from './sandbox.ts';
 import { extraLibraryDirs, gpuDevices, probeSandbox } from './sandbox-facts.ts';
 
@@ -39,7 +39,8 @@ export class Containment {
   readonly why: string | null;
   readonly remedy: string | null;
   private readonly facts: SandboxFacts | null;
-  private readonly limit: ProcessLimit;
+  /** How the number of a candidate's processes is limited here. */
+  readonly limit: ProcessLimit;
 
   private constructor(facts: SandboxFacts | null, why: string | null, remedy: string | null, limit: ProcessLimit) {
     this.facts = facts;
@@ -71,20 +72,23 @@ export class Containment {
     const nice = options.niceness !== undefined && existsSync('/usr/bin/nice');
     const asked = nice ? ['/usr/bin/nice', '-n', String(options.niceness), ...argv] : [...argv];
     const full = inside && this.facts ? this.inSandbox(asked, options, tmp, this.facts) : asked;
-    const handle = startChild(full, {
-      cwd: options.scratch,
-      env: { ...options.env, TMPDIR: tmp, TMP: tmp, TEMP: tmp },
-      wallMs: options.wallMs,
-      memoryMiB: options.memoryMiB,
-      outputBytes: options.outputBytes,
-      signal: options.signal,
-    });
-    const unlimit = options.sandbox ? limitProcesses(handle, this.limit) : () => undefined;
+    const begin = (): ChildHandle =>
+      startChild(full, {
+        cwd: options.scratch,
+        env: { ...options.env, TMPDIR: tmp, TMP: tmp, TEMP: tmp },
+        wallMs: options.wallMs,
+        memoryMiB: options.memoryMiB,
+        outputBytes: options.outputBytes,
+        signal: options.signal,
+      });
+    const { handle, end } = options.sandbox
+      ? startLimited(begin, this.limit)
+      : { handle: begin(), end: () => undefined };
     const onAbort = (): void => handle.kill();
     options.signal?.addEventListener('abort', onAbort, { once: true });
     const exited = handle.exited.then((exit) => {
       options.signal?.removeEventListener('abort', onAbort);
-      unlimit();
+      end();
       return inside ? unwrapBwrap(exit) : exit;
     });
     return { pid: handle.pid, exited, kill: () => handle.kill() };

@@ -83,34 +83,72 @@ function sweepGroups(root: string): void {
 
 let groups = 0;
 
-/** Puts a just started tree under the limit. The function given back ends the watching; call it when the tree is gone. */
-export function limitProcesses(handle: ChildHandle, limit: ProcessLimit): () => void {
-  if (handle.pid === null || process.platform !== 'linux') return () => undefined;
-  if (limit.kind === 'rlimit') return () => undefined;
-  if (limit.kind === 'cgroup') {
-    const leave = joinGroup(handle.pid, limit.parent);
-    if (leave) return leave;
-  }
-  return watch(handle);
+export interface Limited {
+  readonly handle: ChildHandle;
+  /** Ends the limiting; call it when the tree is gone. */
+  readonly end: () => void;
 }
 
-function joinGroup(pid: number, parent: string): (() => void) | null {
+/**
+ * Starts a tree under the limit. With a cgroup it is forked inside: were it moved there after its start, a fork bomb on a busy machine
+ * would have children outside by then, which no limit holds (27,000 of them once).
+ */
+export function startLimited(start: () => ChildHandle, limit: ProcessLimit): Limited {
+  if (process.platform !== 'linux' || limit.kind === 'rlimit') return { handle: start(), end: () => undefined };
+  const inside = limit.kind === 'cgroup' ? startInGroup(start, limit.parent) : null;
+  if (inside) return inside;
+  const handle = start();
+  return { handle, end: handle.pid === null ? () => undefined : watch(handle) };
+}
+
+/** Our process enters a new group for the moment of the fork, which is synchronous, and goes back. null = not possible, nothing was started. */
+function startInGroup(start: () => ChildHandle, parent: string): Limited | null {
   const group = join(parent, `cudamaster-${process.pid}-${groups++}`);
+  const home = ownGroup(parent);
+  if (home === null) return null;
   try {
     mkdirSync(group);
-    writeFileSync(join(group, 'pids.max'), String(maxTasks));
-    // The child has only just been forked; whatever it started meanwhile is moved too.
-    const move = (): void => {
-      for (const member of treeOf(pid)) writeFileSync(join(group, 'cgroup.procs'), String(member.pid));
-    };
-    writeFileSync(join(group, 'cgroup.procs'), String(pid));
-    move();
+    // For that moment our own threads count too.
+    writeFileSync(join(group, 'pids.max'), String(maxTasks + threadsOf(process.pid)));
+    writeFileSync(join(group, 'cgroup.procs'), String(process.pid));
   } catch {
     removeGroup(group);
     return null;
   }
-  return () => removeGroup(group);
+  let handle: ChildHandle;
+  try {
+    handle = start();
+  } catch (fault) {
+    setTimeout(() => removeGroup(group), 0).unref(); // after we have left it
+    throw fault;
+  } finally {
+    writeFileSync(join(home, 'cgroup.procs'), String(process.pid));
+  }
+  try {
+    writeFileSync(join(group, 'pids.max'), String(maxTasks));
+  } catch {
+    // The slightly higher limit holds.
+  }
+  return { handle, end: () => removeGroup(group) };
 }
+
+/** The group that this process is in, below `parent`'s mount; null when it cannot be told for sure (a container that hides it). */
+function ownGroup(parent: string): string | null {
+  try {
+    const [, path] =
+      /^\d+:(?:pids|):(\/.*)$/m.exec(preferPids(readFileSync('/proc/self/cgroup', 'utf8'), parent)) ?? [];
+    if (path === undefined) return null;
+    const folder = join(parent, path);
+    const members = readFileSync(join(folder, 'cgroup.procs'), 'utf8').split('\n');
+    return members.includes(String(process.pid)) ? folder : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Of /proc/self/cgroup the line of the hierarchy mounted at `parent`: that of the pids controller (version 1), or the unified one. */
+const preferPids = (text: string, parent: string): string =>
+  text.split('\n').find((line) => (parent.endsWith('/pids') ? /^\d+:pids:/ : /^0::/).test(line)) ?? '';
 
 function removeGroup(group: string, tries = 20): void {
   try {

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allProcesses } from '../../main/base/proc.ts';
 import type { ChildExit } from '../../main/base/process.ts';
+import { startChild } from '../../main/base/spawn.ts';
 import { type ContainedOptions, Containment, candidateEnv } from '../../main/jobs/containment.ts';
-import { maxTasks } from '../../main/jobs/process-limit.ts';
+import { maxTasks, startLimited } from '../../main/jobs/process-limit.ts';
 import { sandboxArgv } from '../../main/jobs/sandbox.ts';
 import { hostileProgram } from './hostile.ts';
 import { folder, tools } from './support.ts';
@@ -191,6 +192,25 @@ describe('process trees', () => {
     }).exited;
     expect(exit.stdout).toBe('did\n');
     expect(named('daemon-7f3a')).toBe(0);
+  });
+
+  it('a limited child is in its group from its first instruction, and we are not', async () => {
+    const limit = containment.limit;
+    if (process.getuid?.() !== 0) return expect(['rlimit', 'watch']).toContain(limit.kind);
+    if (limit.kind !== 'cgroup') return expect(limit.kind).toBe('watch');
+    const before = readFileSync('/proc/self/cgroup', 'utf8');
+    const options = { cwd: scratch, env: {}, wallMs: 10_000, memoryMiB: null, outputBytes: 4096 };
+    const { handle, end } = startLimited(() => startChild(['/bin/cat', '/proc/self/cgroup'], options), limit);
+    expect(readFileSync('/proc/self/cgroup', 'utf8')).toBe(before);
+    const { stdout } = await handle.exited;
+    end();
+    expect(stdout).toMatch(new RegExp(`/cudamaster-${process.pid}-\\d+$`, 'm'));
+    // A start that fails leaves us where we were, too.
+    const failing = () => {
+      throw new Error('no such program');
+    };
+    expect(() => startLimited(failing, limit)).toThrow('no such program');
+    expect(readFileSync('/proc/self/cgroup', 'utf8')).toBe(before);
   });
 
   it('survives a fork bomb and leaves nothing of it', async () => {

@@ -102,7 +102,7 @@ const stageTable = (r: BenchReport): string =>
   r.stages.length === 0
     ? paragraph('Nothing has been run yet.')
     : htmlTable(
-        'Seconds; steps run beside each other, so sums exceed the clock',
+        'Seconds. By the clock: how long at least one such step was under way; steps run beside each other, so sums exceed it',
         ['Pass', 'Step', 'Steps', 'Not ok', 'From cache', 'By the clock', 'Sum', 'GPU held'],
         r.stages.map((s): Cell[] => [
           s.stage,

@@ -39,18 +39,11 @@ const empty = { exitCode: null, signal: null, cached: false, command: '', stdout
  * once more with nothing beside it.
  */
 export async function runBuild(step: BuildStep, context: BuildContext): Promise<StepResult> {
-  const began = performance.now();
-  const beganAt = Date.now();
-  const done = (result: Built): StepResult => ({
-    ...result,
-    id: step.id,
-    wallMs: performance.now() - began,
-    beganAt,
-  });
+  const refused = (why: Built): StepResult => ({ ...stopwatch()(), ...why, id: step.id });
   const { job, tools, folder } = context;
   const absent = step.inputs.filter((name) => folder.hash(name) === null);
   if (absent.length > 0)
-    return done({
+    return refused({
       ...empty,
       status: 'failed',
       reason: { code: 'input.bundle', message: `No such input: ${absent.join(', ')}` },
@@ -58,12 +51,18 @@ export async function runBuild(step: BuildStep, context: BuildContext): Promise<
   const symbolic = buildArgv(step, job, tools, '{scratch}');
   if (!symbolic.ok) {
     const { code, message, remedy } = symbolic.error;
-    return done({ ...empty, status: code === 'usage' ? 'failed' : 'environment', reason: { code, message, remedy } });
+    return refused({
+      ...empty,
+      status: code === 'usage' ? 'failed' : 'environment',
+      reason: { code, message, remedy },
+    });
   }
   const key = keyOf(step, symbolic.value, context);
-  return oneAtATime(context.cache ? key : null, context.building, async () =>
-    done(await buildOrFetch(step, symbolic.value, key, context)),
-  );
+  return oneAtATime(context.cache ? key : null, context.building, async () => {
+    const own = stopwatch();
+    const built = await buildOrFetch(step, symbolic.value, key, context);
+    return { ...own(), ...built, id: step.id };
+  });
 }
 
 /** Runs `fn` when no other build with this key is under way: the second finds the first one's result in the cache. */
@@ -85,7 +84,17 @@ async function oneAtATime<T>(
   }
 }
 
-type Built = Omit<StepResult, 'id' | 'wallMs'>;
+/** Without times of its own: those of the whole step. */
+type Built = Omit<StepResult, 'id' | 'wallMs'> & Partial<Pick<StepResult, 'wallMs'>>;
+
+type Times = Pick<StepResult, 'wallMs' | 'beganAt'>;
+
+/** Runs from now on; tells when it began and how long it has run. */
+function stopwatch(): () => Times {
+  const beganAt = Date.now();
+  const began = performance.now();
+  return () => ({ wallMs: performance.now() - began, beganAt });
+}
 
 async function buildOrFetch(
   step: BuildStep,
@@ -103,12 +112,12 @@ async function buildOrFetch(
   const path = context.containment.buildPath(work, isContained(step, context));
   const argv = symbolic.map((arg) => arg.replaceAll('{scratch}', path));
   const command = argv.join(' ');
-  const { exit, verdict } = await compile(step, argv, work, command, context);
+  const { exit, verdict, times } = await compile(step, argv, work, command, context);
   if (exit.ended === 'abort' || exit.ended === 'kill') throw cancelled();
   const said = isContained(step, context)
     ? filtered(exit, work, context)
     : { stdout: exit.stdout, stderr: exit.stderr };
-  const result = { ...empty, ...verdict, exitCode: exit.exitCode, signal: exit.signal, command, ...said };
+  const result = { ...empty, ...times, ...verdict, exitCode: exit.exitCode, signal: exit.signal, command, ...said };
   if (verdict.status !== 'ok') return result;
   const unmade = await missing(step, work);
   if (unmade.length > 0)
@@ -126,16 +135,24 @@ const isContained = (step: BuildStep, context: BuildContext): boolean => step.un
 
 const cancelled = (): AppFailure => new AppFailure({ code: 'cancelled', message: 'Cancelled.' });
 
+/** How a compilation ended. Its times are the compiler's: waiting for a place among other builds is no work. */
+interface Compiled {
+  readonly exit: ChildExit;
+  readonly verdict: Verdict;
+  readonly times: Times;
+}
+
 async function compile(
   step: BuildStep,
   argv: readonly string[],
   work: string,
   command: string,
   context: BuildContext,
-): Promise<{ exit: ChildExit; verdict: Verdict }> {
+): Promise<Compiled> {
   for (const name of step.outputs) await mkdir(dirname(join(work, name)), { recursive: true });
-  const once = async (): Promise<{ exit: ChildExit; verdict: Verdict }> => {
+  const once = async (): Promise<Compiled> => {
     if (context.signal?.aborted) throw cancelled();
+    const times = stopwatch();
     const handle = context.containment.start(argv, {
       scratch: work,
       sandbox: isContained(step, context),
@@ -151,7 +168,7 @@ async function compile(
     });
     context.started(handle);
     const exit = await handle.exited;
-    return { exit, verdict: classifyBuild(exit, step, command) };
+    return { exit, verdict: classifyBuild(exit, step, command), times: times() };
   };
   const first = await context.gate.build(once);
   const byOthers = first.verdict.status === 'killed' && first.exit.ended === null;

@@ -140,6 +140,20 @@ describe('steps', () => {
     expect(order).toEqual(['a', 'b', 'c']);
   });
 
+  it('counts as a build’s time the compiler’s, not the wait for a place', async () => {
+    const slow = 'constexpr long f(long n) { return n < 2 ? n : f(n - 1) + f(n - 2); }\nstatic_assert(f(21) > 0);\n';
+    const files = { 'a.cpp': slow, 'b.cpp': `${slow}int b;`, 'c.cpp': `${slow}int c;` };
+    const steps = Object.keys(files).map((name) =>
+      buildStep({ id: name, args: ['-c', name, '-o', `${name}.o`], inputs: [name], outputs: [`${name}.o`] }),
+    );
+    const result = await run(bundleOf(files, steps), executor({ parallelBuilds: 1 }));
+    expect(result.steps.map((step) => step.status)).toEqual(['ok', 'ok', 'ok']);
+    const spans = result.steps.map(({ beganAt = 0, wallMs }) => ({ begin: beganAt, end: beganAt + wallMs }));
+    spans.sort((a, b) => a.begin - b.begin);
+    // The clock of beginnings has steps of a millisecond.
+    for (const [i, span] of spans.slice(1).entries()) expect(span.begin).toBeGreaterThan((spans[i]?.end ?? 0) - 5);
+  });
+
   it('hands outputs on to later builds, and skips what needs a failed one', async () => {
     const files = {
       'a.cpp': 'int f() { return 0; }',

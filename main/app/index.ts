@@ -18,6 +18,7 @@ import { Store, type VersionEdit } from '../store/index.ts';
 import { doctor } from '../toolchain/index.ts';
 import { type BenchAnswer, type BenchParams, beginBench, resumeBench } from './bench.ts';
 import { type CalibrateAnswer, type CalibrateParams, calibrateGpu } from './calibrate.ts';
+import { type CompareAnswer, type CompareParams, compareBenches } from './compare.ts';
 import { type AppContext, settingsOf } from './context.ts';
 import type { EvaluationReport, RunReport, ServiceContext } from './events.ts';
 import { type ExportParams, type ExportReport, exportVersion } from './export.ts';
@@ -68,10 +69,12 @@ import {
 } from './versions.ts';
 import { workBundles } from './worker.ts';
 
+export { type Comparison, oneMeasurement, quantities } from '../bench/compare.ts';
 export type { AttemptState, RoundState, RunState, UsageState } from '../optimizer/index.ts';
 export type { StoredEvent } from '../store/index.ts';
 export type { BenchAnswer, BenchParams } from './bench.ts';
 export type { CalibrateAnswer, CalibrateParams } from './calibrate.ts';
+export type { CompareAnswer, CompareParams } from './compare.ts';
 export type { AppEvent, EvaluationReport, RunReport, ServiceContext } from './events.ts';
 export type { ExportParams, ExportReport } from './export.ts';
 export type { RunLine } from './history.ts';
@@ -134,6 +137,8 @@ export interface App {
   demo: Service<Record<string, never>, RunReport>;
   bench: Service<BenchParams, BenchAnswer>;
   resumeBench: Service<{ bench: string; results?: string }, BenchAnswer>;
+  /** Two benches figure by figure, by their reports: nothing is run. */
+  compareBenches: Service<CompareParams, CompareAnswer>;
   calibrate: Service<CalibrateParams, CalibrateAnswer>;
   providers: Service<Record<string, never>, readonly ProviderState[]>;
   models: Service<ModelsParams, readonly ModelState[]>;
@@ -189,6 +194,7 @@ export function createApp(options: AppOptions): App {
     demo: (_params, ctx) => attempt(() => playDemo(app, ctx)),
     bench: (params, ctx) => attempt(() => beginBench(app, params, ctx)),
     resumeBench: (params, ctx) => attempt(() => resumeBench(app, params, ctx)),
+    compareBenches: (params, ctx) => attempt(() => compareBenches(params, ctx)),
     calibrate: (params, ctx) => attempt(() => calibrateGpu(app, params, ctx)),
     providers: () => attempt(() => providerList(app)),
     models: (params, ctx) => attempt(() => modelList(app, params, ctx)),

@@ -1,7 +1,7 @@
 import { type Estimate, sizeText } from '../contract/index.ts';
 import type { BenchReport } from './report.ts';
 
-type Cell = string | number | null;
+export type Cell = string | number | null;
 
 /** RFC 4180; null is an empty field, never 0. A text that a spreadsheet would take for a formula gets a leading apostrophe. */
 const field = (value: Cell): string => {
@@ -11,8 +11,12 @@ const field = (value: Cell): string => {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
-const three = (e: Estimate | null): Cell[] => (e === null ? [null, null, null] : [e.value, e.lo, e.hi]);
-const heads = (name: string): string[] => [name, `${name}_lo`, `${name}_hi`];
+/** Lines of fields, each ended by CR LF. */
+export const csvText = (lines: readonly (readonly Cell[])[]): string =>
+  `${lines.map((cells) => cells.map(field).join(',')).join('\r\n')}\r\n`;
+
+export const three = (e: Estimate | null): Cell[] => (e === null ? [null, null, null] : [e.value, e.lo, e.hi]);
+export const heads = (name: string): string[] => [name, `${name}_lo`, `${name}_hi`];
 
 /** One line per task, data type and size; times in ns, intervals beside every figure. Entries without figures have one line with their outcome. */
 export function reportCsv(report: BenchReport): string {
@@ -38,6 +42,8 @@ export function reportCsv(report: BenchReport): string {
     'bottleneck_origin',
     'bottleneck_candidate',
     'reason',
+    'gpu',
+    'gpu_uuid',
   ];
   const lines = report.entries.flatMap((e) => {
     const bottleneck = (version: 'origin' | 'candidate'): Cell =>
@@ -63,8 +69,10 @@ export function reportCsv(report: BenchReport): string {
       bottleneck('origin'),
       bottleneck('candidate'),
       e.reason,
+      report.machines[e.machine]?.machine.gpu?.name ?? null,
+      report.machines[e.machine]?.machine.gpu?.uuid ?? null,
     ];
     return e.rows.length === 0 ? [own(null)] : e.rows.map(own);
   });
-  return `${[head, ...lines].map((cells) => cells.map(field).join(',')).join('\r\n')}\r\n`;
+  return csvText([head, ...lines]);
 }

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { BenchAnswer } from '../app/index.ts';
 import { type Dtype, dtypes, exitCodeOf, type Result, type SizeSet, sizeSets } from '../contract/index.ts';
 import { answer, contextOf, type Session } from './answers.ts';
+import { compareCommand } from './compare.ts';
 
 type Finish = (code: number) => void;
 
@@ -25,7 +26,7 @@ const oneOf =
 
 const sizesOption = (value: string): SizeSet[] => (value === 'both' ? [...sizeSets] : oneOf(sizeSets)(value));
 
-/** `cudamaster bench`, `bench resume`. */
+/** `cudamaster bench`, `bench resume`, `bench compare`. */
 export function benchCommands(program: Command, open: () => Session, finish: Finish): void {
   const json = ['--json', 'JSON Lines on stdout, the last line is the result'] as const;
   const bench = program
@@ -102,6 +103,7 @@ export function benchCommands(program: Command, open: () => Session, finish: Fin
       const { results } = command.optsWithGlobals();
       finish(answerBench(s, await s.host.services.resumeBench({ bench: name, results }, contextOf(s))));
     });
+  compareCommand(bench, { list, dtypes: oneOf<Dtype>(dtypes), sizes: sizesOption }, open, finish);
 }
 
 /** 0 all measured; 75 bundles wait; 3 some cells could not be run. */

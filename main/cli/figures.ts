@@ -7,6 +7,9 @@ function inUnit(ns: number, scale: number): string {
   return `${significant(ns / factor)} ${unit}`;
 }
 
+/** Nanoseconds in the unit that suits them: "12.41 µs". */
+export const nsText = (ns: number): string => inUnit(ns, ns);
+
 /** Four significant digits without an exponent. */
 export function significant(x: number): string {
   if (!Number.isFinite(x)) return String(x);

@@ -196,6 +196,18 @@ export const pages: Readonly<Record<string, Page>> = {
     exits: [2, 3, 7, [75, 'bundles still wait for a worker'], 130],
     examples: ['cudamaster bench resume last', 'cudamaster bench resume BENCH --results RESULTS'],
   },
+  'bench compare': {
+    group: '',
+    args: {
+      a: 'a bench: "last", its id, its folder, or its report.json',
+      b: 'the bench that is compared with it, named likewise; ratios are B over A',
+    },
+    exits: [[2, 'usage, or the two have nothing in common'], 7, 130],
+    examples: [
+      'cudamaster bench compare BEFORE AFTER',
+      'cudamaster bench compare BEFORE/report.json last --dtype fp32 --csv pairs.csv',
+    ],
+  },
   calibrate: {
     group: groups.suite,
     exits: [2, 3, 7, [75, 'bundles wait for a worker'], 130],

@@ -39,6 +39,10 @@ export interface MicroRow {
   readonly ratio: Estimate | null;
   /** Our candidate over origin at the largest size. */
   readonly candidate: Estimate | null;
+  /** The largest size, where the ratios stand; null: no figures of it. */
+  readonly at: Readonly<Record<string, number>> | null;
+  /** The machine that measured it: its place in `machines` of the report. */
+  readonly machine: number | null;
   /** Why there is no ratio; '' where there is one. */
   readonly why: string;
 }
@@ -48,7 +52,7 @@ export function microRows(entries: readonly Entry[]): MicroRow[] {
   const rows = PAPER.micro.flatMap(({ task, ...paper }): MicroRow[] => {
     const own = entries.filter((e) => e.task === task);
     if (own.length > 0) return own.map((e) => microRow(e, paper));
-    const none = { library: null, ratio: null, candidate: null };
+    const none = { library: null, ratio: null, candidate: null, at: null, machine: null };
     return [{ task, dtype: null, sizes: null, paper, ...none, why: 'no figures in this bench' }];
   });
   return rows.some(({ dtype }) => dtype !== null) ? rows : [];
@@ -66,6 +70,8 @@ function microRow(e: Entry, paper: MicroRow['paper']): MicroRow {
     library: e.library?.title ?? null,
     ratio,
     candidate: last?.speedup ?? null,
+    at: last?.dims ?? null,
+    machine: e.machine,
     why: ratio === null ? whyNone(e, paper.baseline) : '',
   };
 }

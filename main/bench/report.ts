@@ -70,6 +70,8 @@ export interface Entry {
   readonly calls: number | null;
   readonly voided: number | null;
   readonly jobWallMs: number;
+  /** The machine that measured it: its place in `machines`. */
+  readonly machine: number;
 }
 
 export interface ProfileEntry {
@@ -87,6 +89,8 @@ export interface ProfileEntry {
   readonly launches: number;
   readonly kernel: string | null;
   readonly roofline: Roofline | null;
+  /** The machine that measured it: its place in `machines`. */
+  readonly machine: number;
 }
 
 /** Share of entries that reach τ. `unknown`: entries that were tried and have no figure: they count as not reached. */
@@ -146,9 +150,11 @@ export function reportOf({ bench, results, planner, outdated = [], now }: Report
     const result = results.get(cell.id);
     return result?.result ? [{ cell, result }] : [];
   });
-  const entries = found.flatMap(({ cell, result }) => entryOf(planner, cell, result) ?? []);
+  const machines = machinesOf(found.map(({ result }) => result));
+  const placeOf = ({ result }: BenchResult): number => machines.findIndex(({ key }) => key === keyOf(result));
+  const entries = found.flatMap(({ cell, result }) => entryOf(planner, cell, result, placeOf(result)) ?? []);
   const peaks = peaksOf(results);
-  const profiles = found.flatMap(({ cell, result }) => profileEntry(cell, result, peaks) ?? []);
+  const profiles = found.flatMap(({ cell, result }) => profileEntry(cell, result, peaks, placeOf(result)) ?? []);
   return {
     format: 'cudamaster-bench-report',
     version: FORMAT.bench,
@@ -159,7 +165,7 @@ export function reportOf({ bench, results, planner, outdated = [], now }: Report
     config: bench.config,
     cells: { all: bench.cells.length, measured: found.length },
     outdated: [...outdated],
-    machines: machinesOf(found.map(({ result }) => result)),
+    machines: machines.map(({ machine, cells }) => ({ machine, cells })),
     gpu: found.map(({ result }) => result.evaluation?.gpu ?? null).find((gpu) => gpu !== null) ?? null,
     clocks: clocksOf(found.map(({ result }) => result)),
     stages: stageRows(found.map(({ cell, result }) => ({ stage: cell.stage, result: result.result }))),
@@ -178,7 +184,12 @@ function missingOf(cell: BenchCell, result: BenchResult | null): { cell: string;
   return [{ cell: cell.id, reason: fault ? fault.message : 'not run yet' }];
 }
 
-function entryOf(planner: ReportInput['planner'], cell: BenchCell, { evaluation }: BenchResult): Entry | null {
+function entryOf(
+  planner: ReportInput['planner'],
+  cell: BenchCell,
+  { evaluation }: BenchResult,
+  machine: number,
+): Entry | null {
   if (evaluation === null) return null;
   const { task } = planner.task(cell.task);
   const { figures, library } = evaluation;
@@ -224,6 +235,7 @@ function entryOf(planner: ReportInput['planner'], cell: BenchCell, { evaluation 
     calls: figures?.calls ?? null,
     voided: figures?.voided ?? null,
     jobWallMs: evaluation.jobWallMs,
+    machine,
   };
 }
 
@@ -245,7 +257,12 @@ function peaksOf(results: ReadonlyMap<string, BenchResult>): ReadonlyMap<string,
   return out;
 }
 
-function profileEntry(cell: BenchCell, found: BenchResult, peaks: ReadonlyMap<string, Peaks>): ProfileEntry | null {
+function profileEntry(
+  cell: BenchCell,
+  found: BenchResult,
+  peaks: ReadonlyMap<string, Peaks>,
+  machine: number,
+): ProfileEntry | null {
   const { profile } = found;
   if (cell.stage !== 'profile' || profile === null) return null;
   const launch = profile.launches.find(({ index }) => index === profile.verdict?.launch) ?? null;
@@ -269,17 +286,24 @@ function profileEntry(cell: BenchCell, found: BenchResult, peaks: ReadonlyMap<st
     launches: profile.launches.length,
     kernel: launch?.kernel ?? null,
     roofline: launch && roofline(launch, peaks.get(uuid) ?? { bytesPerS: null, flopsPerS: {} }),
+    machine,
   };
 }
 
-function machinesOf(results: readonly BenchResult[]): BenchReport['machines'] {
-  const out = new Map<string, { machine: Machine; cells: number }>();
+/** Machines are told apart by all but the host's name; '' before there is a result. */
+function keyOf(result: BenchResult['result']): string {
+  if (result === null) return '';
+  const { host: _, ...same } = result.machine;
+  return JSON.stringify(same);
+}
+
+/** Those with most cells first. */
+function machinesOf(results: readonly BenchResult[]): { key: string; machine: Machine; cells: number }[] {
+  const out = new Map<string, { key: string; machine: Machine; cells: number }>();
   for (const { result } of results) {
     if (result === null) continue;
-    const { host: _, ...same } = result.machine;
-    const key = JSON.stringify(same);
-    const known = out.get(key);
-    out.set(key, { machine: result.machine, cells: (known?.cells ?? 0) + 1 });
+    const key = keyOf(result);
+    out.set(key, { key, machine: result.machine, cells: (out.get(key)?.cells ?? 0) + 1 });
   }
   return [...out.values()].sort((a, b) => b.cells - a.cells);
 }

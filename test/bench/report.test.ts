@@ -130,7 +130,12 @@ describe('report of baselines', () => {
 
   it('is one page without scripts or anything from elsewhere', () => {
     const html = reportHtml(report);
-    expect(html).not.toMatch(/<script|src=|href=|url\(|@import/i);
+    // Links lead to places of the page alone, and each of them is there.
+    expect(html).not.toMatch(/<script|src=|href=(?!"#)|url\(|@import/i);
+    const places = new Set([...html.matchAll(/ id="([^"]+)"/g)].map((m) => m[1]));
+    const links = [...html.matchAll(/ href="#([^"]*)"/g)].map((m) => m[1]);
+    expect(links.length).toBeGreaterThan(20);
+    expect(links.filter((link) => !places.has(link))).toEqual([]);
     expect(html).toContain('prefers-color-scheme:dark');
     for (const title of [
       'What the time went into',

@@ -75,7 +75,7 @@ function checkTasks(asked: readonly string[] | undefined, a: ComparedReport, b: 
 }
 
 /** Nothing to compare is a mistake of whoever asked, and is not shown as a comparison without differences. */
-function checkCommon({ rows, profiles, sameMeasurement }: Comparison): void {
+function checkCommon({ rows, profiles, sameMeasurement, unpaired }: Comparison): void {
   const same = sameMeasurement.reduce((sum, cell) => sum + cell.rows, 0);
   if (rows.common > 0 && same >= rows.common)
     throw fault(
@@ -84,7 +84,12 @@ function checkCommon({ rows, profiles, sameMeasurement }: Comparison): void {
       'Compare a bench with another run of it.',
     );
   if (rows.common > 0 || profiles.common > 0) return;
-  const each = `A has ${rows.onlyA + rows.otherDims} rows, B has ${rows.onlyB + rows.otherDims}`;
+  const why = (from: 'A' | 'B'): string => {
+    const first = unpaired.find((u) => u.in !== from);
+    return first === undefined ? '' : ` (${first.cell}: ${first.why})`;
+  };
+  const own = { A: rows.onlyA + rows.otherDims, B: rows.onlyB + rows.otherDims };
+  const each = (['A', 'B'] as const).map((x) => `${x} has ${own[x]}${own[x] === 0 ? why(x) : ''}`).join(', ');
   const dims =
     rows.otherDims > 0 ? `; ${rows.otherDims} of both are the same sizes by name, with other dimensions` : '';
   throw fault(

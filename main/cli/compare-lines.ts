@@ -91,25 +91,11 @@ function rowLines(c: Comparison, paint: Paint): string[] {
   return lines;
 }
 
-function summaryLines({ groups, inNeither, rows }: Comparison, paint: Paint): string[] {
-  if (rows.common === 0) return [];
-  const head = [
-    'sizes',
-    'quantity',
-    'type',
-    'pairs',
-    'median',
-    '≤1 %',
-    '≤3 %',
-    '≤5 %',
-    '≤10 %',
-    'overlap',
-    '<1',
-    '>1',
-    'chance',
-  ];
+/** A table per size set. */
+function summaryTable(sizes: Group['sizes'], groups: readonly Group[]): string[] {
+  const within = (groups[0] as Group).within.map(({ percent }) => `≤${percent} %`);
+  const head = [`${sizes} sizes`, 'type', 'pairs', 'median', ...within, 'overlap', '<1', '>1', 'chance'];
   const body = groups.map((g) => [
-    g.sizes,
     quantities[g.quantity].label,
     g.dtype ?? 'all',
     String(g.pairs),
@@ -118,15 +104,25 @@ function summaryLines({ groups, inNeither, rows }: Comparison, paint: Paint): st
     ...[g.overlapping, g.below, g.above].map(String),
     g.expectedByChance === null ? '–' : g.expectedByChance.toFixed(1),
   ]);
+  return table([head, ...body], [...head.keys()].slice(2), '  ');
+}
+
+function summaryLines({ groups, inNeither, rows }: Comparison, paint: Paint): string[] {
+  if (rows.common === 0) return [];
   const levels = [...new Set(groups.flatMap((g) => g.levels))];
   const intervals = levels.length > 0 ? `${levelText(levels)} interval` : 'interval';
   const say = (text: string): string[] => wrap(text, width - 2, '  ');
   return [
     '',
     paint('bold', 'B/A (1: the same; of times below 1: B is faster; of speed-ups above 1: B’s is higher)'),
-    ...table([head, ...body], [3, 4, 5, 6, 7, 8, 9, 10, 11, 12], '  '),
+    ...[...new Set(groups.map((g) => g.sizes))].flatMap((sizes) =>
+      summaryTable(
+        sizes,
+        groups.filter((g) => g.sizes === sizes),
+      ),
+    ),
     ...say(
-      `≤1 % … ≤10 %: ratios at most so far from 1. overlap: the intervals of A and B do. <1, >1: the ratio’s ${intervals} lies wholly below or above 1. chance: so many of <1 and >1 together are expected where nothing differs. Rows of one job share their processes: they come in clusters.`,
+      `pairs: ratios there are. ≤1 % … ≤10 %: so many are at most so far from 1. overlap: the intervals of A and B do. <1, >1: the ratio’s ${intervals} lies wholly below or above 1. chance: so many of <1 and >1 together are expected where nothing differs. Rows of one job share their processes: they come in clusters.`,
     ),
     ...withoutLines(groups, say),
     ...(inNeither.length > 0
@@ -151,8 +147,13 @@ const withoutLines = (groups: readonly Group[], say: (text: string) => string[])
       ),
   );
 
-/** "1.009 [0.998, 1.020]" */
-const ratio = (e: Estimate): string => `${e.value.toFixed(3)} [${e.lo.toFixed(3)}, ${e.hi.toFixed(3)}]`;
+/** "1.0092 [0.9981, 1.0204]"; with as many digits as show on which side of 1 its ends lie. */
+function ratio(e: Estimate): string {
+  const ends = [e.lo, e.hi];
+  const digits = [4, 5, 6].find((n) => ends.every((x) => x === 1 || Number(x.toFixed(n)) !== 1)) ?? 7;
+  const [lo, hi] = ends.map((x) => x.toFixed(digits));
+  return `${e.value.toFixed(digits)} [${lo}, ${hi}]`;
+}
 const figure = (pair: Pair, e: Estimate | null): string => {
   if (e === null) return '–';
   return quantities[pair.quantity].unit === 'ns' ? nsText(e.value) : `${e.value.toFixed(3)}×`;
@@ -189,7 +190,8 @@ function farthestLines({ groups }: Comparison, paint: Paint): string[] {
   return [
     ...lines,
     '',
-    'same: within the intervals; these figures cannot tell them apart. The farthest of many are partly so by chance.',
+    'same: within the intervals, these figures cannot tell them apart. The farthest of many are so by',
+    'chance in part: measure again what matters.',
   ];
 }
 

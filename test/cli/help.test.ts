@@ -132,6 +132,7 @@ describe('exit codes', () => {
       [['providers', 'remove', 'nobody'], 2],
       [['spend'], 0],
       [['bench', 'resume', 'last'], 7],
+      [['bench', 'compare', 'last', 'last'], 7],
       [['worker', 'nowhere'], 2],
       [['--version'], 0],
       [[], 2],

@@ -2,7 +2,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { briefOf } from '../agents/index.ts';
 import { hashJson, sha256Hex } from '../base/hash.ts';
-import { configDir, dataDir, tempDir } from '../base/paths.ts';
+import { configDir, dataDir, ownTasksDir, tempDir } from '../base/paths.ts';
 import { deriveRoot } from '../base/random.ts';
 import { AppFailure, type Dtype, err, type RunConfig, unwrap } from '../contract/index.ts';
 import { allowedIncludes, bindEvaluator } from '../evaluate/index.ts';
@@ -61,7 +61,7 @@ export interface TaskParts {
 
 /** Throws AppFailure `input.task`, `input.file`, `format.newer`. */
 export function taskParts(app: AppContext, id: string, dtype: Dtype): TaskParts {
-  const task = unwrap(loadTask(app.root, id));
+  const task = unwrap(loadTask(app.root, id, ownTasksDir()));
   const origin = task.origin[dtype];
   if (!task.task.dtypes.includes(dtype) || origin === undefined)
     throw new AppFailure(

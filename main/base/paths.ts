@@ -35,11 +35,12 @@ export function resourceRoot(): string {
 
 type Kind = 'data' | 'cache' | 'config';
 
-function kindDir(kind: Kind): string {
+function kindPath(kind: Kind): string {
   const home = process.env.CUDAMASTER_HOME;
-  const dir = home ? join(resolve(home), kind) : envPaths('cudamaster', { suffix: '' })[kind];
-  return ensureDir(dir);
+  return home ? join(resolve(home), kind) : envPaths('cudamaster', { suffix: '' })[kind];
 }
+
+const kindDir = (kind: Kind): string => ensureDir(kindPath(kind));
 
 /**
  * Parent by parent: Node's own recursive mkdir never returns where a parent can neither be made nor be found (`/proc/x/y`).
@@ -74,6 +75,8 @@ export function ensureDir(dir: string): string {
 
 /** History, logs, kept contents. $CUDAMASTER_HOME/data, else the platform's data folder. Created on demand. */
 export const dataDir = (): string => kindDir('data');
+/** The user's own tasks, one folder each. Not created: reading what is there must not need the right to write. */
+export const ownTasksDir = (): string => join(kindPath('data'), 'tasks');
 /** Compiled harness parts and proofs; may be deleted at any time. $CUDAMASTER_HOME/cache, else the platform's. */
 export const cacheDir = (): string => kindDir('cache');
 /** Settings. $CUDAMASTER_HOME/config, else the platform's. */

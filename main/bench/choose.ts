@@ -1,3 +1,4 @@
+import { ownTasksDir } from '../base/paths.ts';
 import {
   AppFailure,
   type BenchCandidate,
@@ -7,7 +8,7 @@ import {
   err,
   type Task,
 } from '../contract/index.ts';
-import { type LoadedTask, listTasks } from '../evaluate/task/index.ts';
+import { type LoadedTask, listTasks, taskIds } from '../evaluate/task/index.ts';
 
 /** What the user asked for; absent: everything. */
 export interface Choice {
@@ -33,12 +34,15 @@ function checkNames(kind: string, asked: readonly string[] | undefined, known: r
 
 /** Tasks and data types of a bench. Throws AppFailure `usage`, or the fault of a chosen task that cannot be loaded. */
 export function choose(root: string, choice: Choice): Chosen[] {
-  const listed = listTasks(root);
+  const all = listTasks(root, ownTasksDir());
+  // The suite is what ships; a task of the user's own is measured when it is named.
+  const shipped = taskIds(root);
+  const listed = all.filter(({ id }) => shipped.includes(id) || choice.tasks?.includes(id));
   const loaded = listed.flatMap(({ loaded }) => (loaded.ok ? [loaded.value] : []));
   checkNames(
     'task',
     choice.tasks,
-    listed.map(({ id }) => id),
+    all.map(({ id }) => id),
   );
   checkNames('category', choice.categories, [...new Set(loaded.map(({ task }) => task.category))].sort());
   const wanted = (task: Task): boolean =>

@@ -1,3 +1,4 @@
+import { ownTasksDir } from '../base/paths.ts';
 import { deriveRoot } from '../base/random.ts';
 import {
   AppFailure,
@@ -37,7 +38,7 @@ export class Planner {
   }
 
   task(id: string): LoadedTask {
-    const known = this.tasks.get(id) ?? unwrap(loadTask(this.root, id));
+    const known = this.tasks.get(id) ?? unwrap(loadTask(this.root, id, ownTasksDir()));
     this.tasks.set(id, known);
     return known;
   }

@@ -99,6 +99,8 @@ const common = {
   runner: z.string(),
   judge: z.string(),
   shim: z.string(),
+  /** true: the judge holds a reference that a user wrote, and is contained as a candidate is. Absent: the reference is ours. */
+  judgeContained: z.boolean().optional(),
 };
 
 export const flushSchema = z.enum(['none', 'read', 'write']);

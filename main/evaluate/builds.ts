@@ -65,14 +65,17 @@ export const libraryStep = (
   untrusted: boolean,
 ): BuildStep => buildStep(id, armCompileArgs(variant, files, own), [files.source, files.versionScript], untrusted);
 
-/** Runner, judge and shim: trusted, without candidate code. `headers`: names of the harness's headers. */
-export const harnessSteps = (task: string, variant: Variant, headers: readonly string[]): BuildStep[] => [
+/**
+ * Runner, judge and shim: trusted, without candidate code. `headers`: names of the harness's headers. `own`: the reference in the judge is
+ * the user's.
+ */
+export const harnessSteps = (task: string, variant: Variant, headers: readonly string[], own = false): BuildStep[] => [
   buildStep(buildIds.runner, runnerCompileArgs(variant), ['runner.cu', ...headers], false),
   buildStep(
     buildIds.judge,
     judgeCompileArgs({ task, output: made.judge }),
     ['judge.cpp', 'reference.h', ...headers],
-    false,
+    own,
   ),
   buildStep(buildIds.shim, shimCompileArgs(), ['shim.cpp'], false),
 ];

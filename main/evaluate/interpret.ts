@@ -67,6 +67,9 @@ function buildFinding(input: EvaluationInput, steps: Steps): Finding | null {
   for (const id of [stepIds.runner, stepIds.judge, stepIds.shim, stepIds.origin, stepIds.best, stepIds.candidate]) {
     const step = steps.step(id);
     if (step === null || step.status === 'ok') continue;
+    // A form that its user has not filled in, say.
+    if (id === stepIds.judge && step.status === 'failed' && input.task.task.category === 'user')
+      return environment(`reference.h of the task does not compile: ${firstError(diagnosticsOf(step)) || why(step)}`);
     if (id !== subject || step.status === 'environment' || step.status === 'skipped')
       return environment(
         id === subject ? why(step) : `${id} failed: ${why(step)} ${firstError(diagnosticsOf(step))}`.trim(),

@@ -138,7 +138,7 @@ function builds(input: EvaluationInput, arms: Arms): { files: Map<string, string
   files.set('origin.cu', task.origin[dtype]);
   const headers = [...harness.keys()].filter((name) => name.endsWith('.h'));
   const variant = input.variant ?? 'gpu';
-  const steps: Step[] = harnessSteps(task.task.id, variant, headers);
+  const steps: Step[] = harnessSteps(task.task.id, variant, headers, isOwn(input));
   const add = (
     name: 'origin' | 'best' | 'candidate' | 'library',
     map: string,
@@ -154,7 +154,7 @@ function builds(input: EvaluationInput, arms: Arms): { files: Map<string, string
         untrusted,
       ),
     );
-  add('origin', 'origin.map', [], task.task.category === 'user');
+  add('origin', 'origin.map', [], isOwn(input));
   for (const [name, arm, version] of [
     ['best', arms.best, input.best],
     ['candidate', arms.candidate, input.candidate],
@@ -168,12 +168,20 @@ function builds(input: EvaluationInput, arms: Arms): { files: Map<string, string
     const source = task.library as string;
     files.set('library.map', versionScript(arms.library.symbol));
     files.set('library.cu', source);
-    add('library', 'library.map', linkArguments(source), task.task.category === 'user');
+    add('library', 'library.map', linkArguments(source), isOwn(input));
   }
   return { files, steps };
 }
 
-const programs = { runner: made.runner, judge: made.judge, shim: made.shim };
+/** A task of the user's own: its reference is not ours, so what holds it is contained. */
+const isOwn = ({ task }: EvaluationInput): boolean => task.task.category === 'user';
+
+const programsOf = (input: EvaluationInput) => ({
+  runner: made.runner,
+  judge: made.judge,
+  shim: made.shim,
+  ...(isOwn(input) ? { judgeContained: true } : {}),
+});
 
 /** Every session after verification runs only if that found the results right. */
 function session(id: string, needs: string[], plan: SessionPlan, ifNominated?: string): SessionStep {
@@ -205,7 +213,7 @@ function timeStep(
   const amount = input.candidate === null ? time[input.amount ?? 'baseline'] : time[phase];
   const plan: SessionPlan = {
     mode: 'time',
-    ...programs,
+    ...programsOf(input),
     phase,
     arms: [arms.origin, arms.best, arms.candidate, library].filter((arm) => arm !== null),
     problems,
@@ -228,7 +236,7 @@ function profileStep(input: EvaluationInput, arm: Arm, needs: string[]): Session
   const { problems, weights } = scoredProblems(input);
   return session(stepIds.profile, needs, {
     mode: 'profile',
-    ...programs,
+    ...programsOf(input),
     arm,
     problem: problems[profiledProblem(problems, weights)] as Problem,
     sections: [],
@@ -260,7 +268,7 @@ function sessions(input: EvaluationInput, arms: Arms, builds: readonly Step[]): 
   const verifyArm = (id: string, arm: Arm, needs: string[]): SessionStep =>
     session(id, needs, {
       mode: 'verify',
-      ...programs,
+      ...programsOf(input),
       arm,
       problems: verifyProblems(task.task, dtype, planSeed),
       seeds: defaults.verify.seeds,
@@ -279,7 +287,7 @@ function sessions(input: EvaluationInput, arms: Arms, builds: readonly Step[]): 
       after,
       {
         mode: 'sanitize',
-        ...programs,
+        ...programsOf(input),
         arm: arms.candidate,
         tools: [...defaults.sanitize.tools],
         problems: sanitizeProblems(task.task, dtype, planSeed),

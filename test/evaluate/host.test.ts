@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -30,8 +30,17 @@ afterAll(() => {
   if (existsSync(cache)) rmSync(cache, { recursive: true, force: true });
 });
 
-async function evaluate(candidate: Version | null, label: string): Promise<Evaluation> {
-  const task = unwrap(loadTask(root, 'dot_product'));
+async function evaluate(
+  candidate: Version | null,
+  label: string,
+  own: { category?: 'user'; reference?: string } = {},
+): Promise<Evaluation> {
+  const shipped = unwrap(loadTask(root, 'dot_product'));
+  const task = {
+    ...shipped,
+    reference: own.reference ?? shipped.reference,
+    task: { ...shipped.task, category: own.category ?? shipped.task.category },
+  };
   // One small size: the host's copy of a large one would take minutes.
   const sizes = { ...task.task.sizes, published: [{ N: 4096 }, { N: 65536 }] };
   const input: EvaluationInput = {
@@ -90,5 +99,35 @@ describe('evaluations on the host runner', { timeout: 300_000 }, () => {
     expect(e.verified).toBe(false);
     expect(e.figures).toBeNull();
     expect(e.digest.length).toBeGreaterThan(20);
+  });
+
+  describe('a task of the user’s own', () => {
+    const reference = (): string => readFileSync(join(root, 'kernels/mskernelbench/dot_product/reference.h'), 'utf8');
+
+    test('is proven by its own reference, without a sight of the machine', async () => {
+      const secret = join(cache, 'secret');
+      writeFileSync(secret, 'nobody in a sandbox reads this');
+      const curious = `#include <cstdlib>
+#include <fstream>
+static const bool seen = std::ifstream("${secret}").good() ? (std::abort(), true) : false;
+${reference()}`;
+      const e = await evaluate(null, 'own.baseline', { category: 'user', reference: curious });
+      expect(e.outcome, e.reason).toBe('valid');
+      // Without the category that says whose it is, the same reference would have seen the file: the check can fail.
+      const open = await evaluate(null, 'own.open', { reference: curious });
+      expect(open.outcome).toBe('environment');
+    });
+
+    test('whose reference does not compile is told so, as no fault of a candidate', async () => {
+      const unfinished = `#error "write what element i is"\n${reference()}`;
+      const own = { category: 'user', reference: unfinished } as const;
+      const e = await evaluate({ source: host('honest.cpp'), compileArgs: ['-O3'] }, 'own.unfinished', own);
+      expect(e.outcome).toBe('environment');
+      expect(e.reason).toMatch(/^reference\.h of the task does not compile: .*write what element i is/);
+      const outside = `#include "${join(cache, 'secret')}"\n${reference()}`;
+      const blind = await evaluate(null, 'own.include', { category: 'user', reference: outside });
+      expect(blind.outcome).toBe('environment');
+      expect(blind.reason).toMatch(/No such file/);
+    });
   });
 });

@@ -1,5 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { ownTasksDir } from '../../base/paths.ts';
 import {
   type AppError,
   AppFailure,
@@ -21,8 +22,8 @@ import {
   loadTask,
   originName,
   problemsOf,
-  shippedTasks,
   signature,
+  taskFolders,
   taskIds,
   weightsOf,
 } from '../../evaluate/task/index.ts';
@@ -46,8 +47,9 @@ const entry = (task: LoadedTask, dtype: Dtype): TaskEntry => ({
 /** Every task with each data type it has; one that cannot be loaded is one line with its fault. */
 async function entries(root: string): Promise<TaskEntry[]> {
   const out: TaskEntry[] = [];
-  for (const id of taskIds(root)) {
-    const loaded = loadTask(root, id);
+  const own = ownTasksDir();
+  for (const id of taskIds(root, own)) {
+    const loaded = loadTask(root, id, own);
     if (loaded.ok) out.push(...loaded.value.task.dtypes.map((dtype) => entry(loaded.value, dtype)));
     else
       out.push({
@@ -67,12 +69,11 @@ async function entries(root: string): Promise<TaskEntry[]> {
 
 /** Changes whenever a file of a task does. */
 function stampOf(root: string): string {
-  const folder = join(root, shippedTasks);
   const parts: string[] = [];
-  for (const id of taskIds(root))
-    for (const name of readdirSync(join(folder, id))) {
-      const { mtimeMs, size } = statSync(join(folder, id, name));
-      parts.push(`${id}/${name} ${mtimeMs} ${size}`);
+  for (const { dir } of taskFolders(root, ownTasksDir()))
+    for (const name of readdirSync(dir)) {
+      const { mtimeMs, size } = statSync(join(dir, name));
+      parts.push(`${dir}/${name} ${mtimeMs} ${size}`);
     }
   return parts.join('\n');
 }

@@ -1,6 +1,18 @@
 export { checkTask, type Issue } from './check.ts';
+export { type DraftOptions, draftTask, type TaskDraft } from './draft.ts';
 export { evalExpr, evalInteger, parseExpr, type Scope } from './expr.ts';
-export { type LoadedTask, listTasks, loadTask, loadTaskFrom, parseTask, shippedTasks, taskIds } from './load.ts';
+export {
+  type LoadedTask,
+  listTasks,
+  loadOwn,
+  loadTask,
+  loadTaskFrom,
+  parseTask,
+  shippedTasks,
+  type TaskFolder,
+  taskFolders,
+  taskIds,
+} from './load.ts';
 export { checkSize, drawSize, problemsOf, sanitizeProblems, verifyProblems } from './problems.ts';
 export {
   allocatedBytes,

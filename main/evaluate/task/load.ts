@@ -183,37 +183,71 @@ function load(dir: string): Result<LoadedTask> {
 }
 
 /**
- * Loads a shipped task.
+ * Loads a task by its id: a shipped one, or one of the user's own.
  * @param root the resource root.
- * @param id folder name below kernels/mskernelbench; anything that is not a plain name is refused.
+ * @param id folder name below kernels/mskernelbench or `own`; anything that is not a plain name is refused.
+ * @param own folder of the user's tasks (ownTasksDir); null: shipped tasks alone.
  */
-export function loadTask(root: string, id: string): Result<LoadedTask> {
-  const known = taskIds(root);
-  if (!known.includes(id))
-    return err('input.task', `There is no task "${id}".`, { remedy: `Known tasks: ${known.join(', ') || 'none'}.` });
-  const loaded = loadTaskFrom(join(root, shippedTasks, id));
-  if (loaded.ok && loaded.value.task.id !== id)
-    return invalidTask(join(loaded.value.dir, 'task.json'), [
-      { path: 'id', message: `expected the folder's name "${id}", found "${loaded.value.task.id}"` },
-    ]);
-  return loaded;
+export function loadTask(root: string, id: string, own: string | null = null): Result<LoadedTask> {
+  const found = taskFolders(root, own).find((task) => task.id === id);
+  if (found) return named(id, found.own ? loadOwn(found.dir) : loadTaskFrom(found.dir));
+  const known = taskIds(root, own).join(', ');
+  return err('input.task', `There is no task "${id}".`, { remedy: `Known tasks: ${known || 'none'}.` });
 }
 
-/** Names of the shipped tasks, sorted. Empty when the folder is missing. */
-export function taskIds(root: string): string[] {
+/** The folder's name is the task's id: both name it, in histories and on command lines. */
+function named(id: string, loaded: Result<LoadedTask>): Result<LoadedTask> {
+  if (!loaded.ok || loaded.value.task.id === id) return loaded;
+  return invalidTask(join(loaded.value.dir, 'task.json'), [
+    { path: 'id', message: `expected the folder's name "${id}", found "${loaded.value.task.id}"` },
+  ]);
+}
+
+/** Loads a task that did not ship. Its category says so, and by that its code is contained: another one is refused. */
+export function loadOwn(dir: string): Result<LoadedTask> {
+  const loaded = loadTaskFrom(dir);
+  if (!loaded.ok || loaded.value.task.category === 'user') return loaded;
+  return invalidTask(join(dir, 'task.json'), [
+    { path: 'category', message: `expected "user" for a task of your own, found "${loaded.value.task.category}"` },
+  ]);
+}
+
+/** Names of the folders in a folder, sorted. Empty when it is missing. Those that begin with a dot are none of ours. */
+function foldersIn(dir: string): string[] {
   let entries: Dirent[];
   try {
-    entries = readdirSync(join(root, shippedTasks), { withFileTypes: true });
+    entries = readdirSync(dir, { withFileTypes: true });
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw cause;
   }
   return entries
-    .filter((entry) => entry.isDirectory())
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
     .map((entry) => entry.name)
     .sort();
 }
 
-/** Every shipped task, loaded or with the reason why it cannot be: one bad file hides no other. */
-export const listTasks = (root: string): { id: string; loaded: Result<LoadedTask> }[] =>
-  taskIds(root).map((id) => ({ id, loaded: loadTask(root, id) }));
+/** Where a task lies. */
+export interface TaskFolder {
+  readonly id: string;
+  readonly dir: string;
+  /** One of the user's own. */
+  readonly own: boolean;
+}
+
+/** The shipped tasks, sorted, then the user's own. A name that ships is never taken by one of the user's. */
+export function taskFolders(root: string, own: string | null = null): TaskFolder[] {
+  const at = (folder: string, isOwn: boolean): TaskFolder[] =>
+    foldersIn(folder).map((id) => ({ id, dir: join(folder, id), own: isOwn }));
+  const shipped = at(join(root, shippedTasks), false);
+  const theirs = own === null ? [] : at(own, true);
+  return [...shipped, ...theirs.filter(({ id }) => !shipped.some((task) => task.id === id))];
+}
+
+/** Their names. */
+export const taskIds = (root: string, own: string | null = null): string[] =>
+  taskFolders(root, own).map(({ id }) => id);
+
+/** Every task, loaded or with the reason why it cannot be: one bad file hides no other. */
+export const listTasks = (root: string, own: string | null = null): { id: string; loaded: Result<LoadedTask> }[] =>
+  taskIds(root, own).map((id) => ({ id, loaded: loadTask(root, id, own) }));

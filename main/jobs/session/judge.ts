@@ -105,12 +105,21 @@ function sampleVerdict({ json }: Reply): SampleVerdict {
   };
 }
 
-/** Starts the judge beside the candidate's process: no sandbox (our own code), lowest priority so that it disturbs no timing. */
-export async function startJudge(scope: Scope, file: string): Promise<Judge> {
+/**
+ * Starts the judge beside the candidate's process: no sandbox where all of it is our own code, lowest priority so that it disturbs no timing.
+ */
+export async function startJudge(
+  scope: Scope,
+  { judge: file, judgeContained = false }: { readonly judge: string; readonly judgeContained?: boolean },
+): Promise<Judge> {
   if (scope.stopped) throw new Stopped(scope.stopped);
   let peer: Peer;
   try {
-    peer = await startPeer(scope, (socket) => [`./${file}`, socket], { sandbox: false, gpu: false, niceness: 19 });
+    peer = await startPeer(scope, (socket) => [`./${file}`, socket], {
+      sandbox: judgeContained,
+      gpu: false,
+      niceness: 19,
+    });
   } catch (cause) {
     if (scope.stopped) throw new Stopped(scope.stopped);
     throw cause instanceof StartFault ? environmentOf(cause.fault, cause.exit, 'judge') : cause;

@@ -29,7 +29,7 @@ export async function repeatUnderLoad(plan: SanitizePlan, scope: Scope, out: San
   const [large, second] = largestFirst(plan.problems);
   const small = largestFirst(plan.problems).findLast((p) => bytesOf(p) > 0);
   if (races === undefined || large === undefined || small === undefined) return;
-  const judge = await startJudge(scope, plan.judge);
+  const judge = await startJudge(scope, plan);
   const found: Race[] = [];
   out.races = found;
   const runner = await startRunner(scope, plan);

@@ -96,7 +96,7 @@ export async function time(plan: TimePlan, scope: Scope, out: TimeResult): Promi
 }
 
 async function timeArms(plan: TimePlan, scope: Scope, out: TimeResult): Promise<void> {
-  const judge = await startJudge(scope, plan.judge);
+  const judge = await startJudge(scope, plan);
   const room = new TimeRoom(plan, scope, judge, out);
   try {
     for (const [index, kind] of processOrder(plan.processes, plan.soloProcesses).entries())

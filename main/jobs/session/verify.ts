@@ -33,7 +33,7 @@ interface Room {
  */
 export async function verify(plan: VerifyPlan, scope: Scope, out: VerifyResult): Promise<void> {
   const incidents = new Incidents();
-  const judge = await startJudge(scope, plan.judge);
+  const judge = await startJudge(scope, plan);
   const budget = new DumpBudget(scope.ctx.limits.memoryMiB);
   const room: Room = { plan, scope, judge, budget, incidents, out, checks: [], calls: 0 };
   try {

@@ -33,9 +33,12 @@ export function signature(task: Task, dtype: Dtype, name: string): string {
   return `extern "C" void ${name}(${params.join(', ')})`;
 }
 
-/** Comments and literals replaced by blanks of the same length, so that positions and braces stay where they are. */
+/**
+ * Comments and literals replaced by blanks of the same length, so that positions and braces stay where they are. What is not closed
+ * ends with the text (a comment) or the line (a string): looking for its end again from every quote takes the square of a long run.
+ */
 export function withoutComments(source: string): string {
-  const pattern = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/g;
+  const pattern = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|"(?:\\[\s\S]|[^"\\\n])*"?|'(?:\\.|[^'\\\n]){0,12}'/g;
   return source.replace(pattern, (found, at: number) => {
     if (found === '"C"' && /extern\s*$/.test(source.slice(Math.max(0, at - 16), at))) return found;
     return found.replace(/[^\n]/g, ' ');
@@ -43,7 +46,7 @@ export function withoutComments(source: string): string {
 }
 
 /** `const float * __restrict__ X` → `const float*`; `float const*` is the same type; top-level const does not count. */
-function normalizeType(declaration: string): string {
+export function normalizeType(declaration: string): string {
   const words = declaration
     .replace(/\b__restrict__\b|\b__restrict\b|\brestrict\b/g, ' ')
     .replace(/\*/g, ' * ')

@@ -12,13 +12,13 @@ export function comparisonCsv({ pairs }: Comparison): string {
     'b_level',
     ...heads('ratio'),
     'ratio_level',
-    ...['intervals_overlap', 'verdict', 'why_no_ratio', 'candidate_a', 'candidate_b'],
+    ...['intervals_overlap', 'verdict', 'why_no_ratio', 'candidate_a', 'candidate_b', 'gpu_a', 'gpu_b'],
   ];
   const lines = pairs.map((p) => [
     ...[p.task, p.dtype, p.sizes, p.problem, sizeText(p.dims), p.quantity, quantities[p.quantity].unit],
     ...[p.a, p.b, p.ratio].flatMap((e) => [...three(e), e?.level ?? null]),
     p.overlap === null ? null : p.overlap ? 'yes' : 'no',
-    ...[p.verdict, p.why, p.candidates.a, p.candidates.b],
+    ...[p.verdict, p.why, p.candidates.a, p.candidates.b, p.gpus.a, p.gpus.b],
   ]);
   return csvText([head, ...lines]);
 }

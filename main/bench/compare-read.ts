@@ -55,6 +55,7 @@ const reportSchema: z.ZodType<ComparedReport> = z.object({
       jobWallMs: z.number(),
       rows: z.array(rowSchema),
       library: z.object({ title: z.string() }).nullable(),
+      machine: z.number().optional(),
     }),
   ),
   profiles: z.array(

@@ -24,7 +24,7 @@ export interface Group {
   /** Ratios whose interval lies wholly below or above 1. */
   readonly below: number;
   readonly above: number;
-  /** How many of so many intervals leave 1 out by chance when nothing differs: the sum of 1 − level. null: no pairs. */
+  /** At most how many of so many intervals leave 1 out by chance where nothing differs: the sum of 1 − level. null: no pairs. */
   readonly expectedByChance: number | null;
   /** Levels of the intervals. */
   readonly levels: readonly number[];

@@ -1,14 +1,7 @@
-import {
-  type Dtype,
-  type Estimate,
-  estimateSchema,
-  type Outcome,
-  type Size,
-  type SizeSet,
-  sizeText,
-} from '../contract/index.ts';
+import { type Dtype, type Estimate, type Outcome, type Size, type SizeSet, sizeText } from '../contract/index.ts';
 import { classChanges, type Difference, environment, type ProfileChanges } from './compare-context.ts';
 import { type Group, groupsOf } from './compare-summary.ts';
+import { ratioOf, type Verdict, verdictOf } from './ratio.ts';
 import type { BenchReport, Entry, ProfileEntry, SizeRow } from './report.ts';
 
 /** What a comparison reads of an entry, a profile and a report. */
@@ -26,7 +19,12 @@ export type ComparedRow = Pick<
 export type ComparedEntry = Pick<
   Entry,
   'cell' | 'task' | 'dtype' | 'sizes' | 'candidate' | 'outcome' | 'reason' | 'jobWallMs'
-> & { readonly rows: readonly ComparedRow[]; readonly library: { readonly title: string } | null };
+> & {
+  readonly rows: readonly ComparedRow[];
+  readonly library: { readonly title: string } | null;
+  /** Place in `machines`; older reports do not say it. */
+  readonly machine?: number;
+};
 export type ComparedProfile = Pick<
   ProfileEntry,
   'cell' | 'task' | 'dtype' | 'version' | 'sizes' | 'bottleneck' | 'launchBound' | 'why'
@@ -48,12 +46,6 @@ export const quantities = {
 export type Quantity = keyof typeof quantities;
 export const quantityNames = Object.keys(quantities) as Quantity[];
 
-/**
- * B against A. Times are faster or slower. A speed-up is only higher or lower: it may have risen because the origin became slower.
- * "same within the intervals" does not say that they are equal, only that these figures cannot tell them apart.
- */
-export type Verdict = 'same within the intervals' | 'faster' | 'slower' | 'higher' | 'lower';
-
 /** One quantity of one size that at least one bench has. Either a ratio or why there is none. */
 export interface Pair {
   readonly task: string;
@@ -72,6 +64,8 @@ export interface Pair {
   /** Why there is no ratio; '' where there is one. */
   readonly why: string;
   readonly candidates: { readonly a: string | null; readonly b: string | null };
+  /** UUIDs of the GPUs; null: the report does not say on which of its machines the row was measured. */
+  readonly gpus: { readonly a: string | null; readonly b: string | null };
 }
 
 /** A bench by name. */
@@ -103,6 +97,8 @@ export interface Comparison {
     readonly onlyB: number;
     readonly otherDims: number;
   };
+  /** Compared rows (one measurement in both is none) by where they were measured: one GPU, two, or at least one report does not say. */
+  readonly gpus: { readonly same: number; readonly other: number; readonly unknown: number };
   readonly unpaired: readonly Unpaired[];
   readonly otherDims: readonly {
     readonly cell: string;
@@ -130,38 +126,13 @@ export interface Comparison {
 /** Why a measurement that lies in both benches gives no ratio. */
 export const oneMeasurement = 'the same measurement in A and B';
 
-const usable = (e: Estimate): boolean =>
-  estimateSchema.safeParse(e).success && e.lo > 0 && e.lo <= e.value && e.value <= e.hi && e.level > 0 && e.level < 1;
-
-const percent = (level: number): string => `${Number((100 * level).toFixed(4))} %`;
-
-/**
- * B over A. Each is taken as lognormal and independent of the other: half-widths of ln are added in quadrature, either side by itself
- * (for symmetric ones that is the usual sum; Donner and Zou, 2012, for others). With intervals that rest on few processes the result
- * is rather too wide than too narrow, since the difference has more degrees of freedom than either.
- */
-export function ratioOf(a: Estimate, b: Estimate): { readonly ratio: Estimate } | { readonly why: string } {
-  for (const [name, e] of [['A', a] as const, ['B', b] as const])
-    if (!usable(e)) return { why: `the figure of ${name} is no positive number inside an interval` };
-  if (a.level !== b.level) return { why: `intervals of ${percent(a.level)} in A, of ${percent(b.level)} in B` };
-  const down = Math.hypot(Math.log(b.value / b.lo), Math.log(a.hi / a.value));
-  const up = Math.hypot(Math.log(b.hi / b.value), Math.log(a.value / a.lo));
-  const value = b.value / a.value;
-  return { ratio: { value, lo: value * Math.exp(-down), hi: value * Math.exp(up), level: a.level } };
-}
-
-function verdictOf(ratio: Estimate, unit: 'ns' | '1'): Verdict {
-  if (ratio.lo <= 1 && ratio.hi >= 1) return 'same within the intervals';
-  if (unit === 'ns') return ratio.value < 1 ? 'faster' : 'slower';
-  return ratio.value > 1 ? 'higher' : 'lower';
-}
-
 /** A cell with the entries that measured it; `same`: one measurement lies in both. */
 interface CellPair {
   readonly cell: string;
   readonly a: ComparedEntry | null;
   readonly b: ComparedEntry | null;
   readonly same: boolean;
+  readonly gpus: Pair['gpus'];
 }
 type Both = CellPair & { readonly a: ComparedEntry; readonly b: ComparedEntry };
 
@@ -177,8 +148,15 @@ function cellPairs(a: ComparedReport, b: ComparedReport): CellPair[] {
   const unrun = [...a.missing, ...b.missing].map(({ cell }) => cell).filter((cell) => !cell.startsWith('profile.'));
   return [...new Set([...left.keys(), ...right.keys(), ...unrun])].map((cell) => {
     const [x, y] = [left.get(cell) ?? null, right.get(cell) ?? null];
-    return { cell, a: x, b: y, same: x !== null && y !== null && sameMeasurement(x, y) };
+    const same = x !== null && y !== null && sameMeasurement(x, y);
+    return { cell, a: x, b: y, same, gpus: { a: gpuOf(a, x), b: gpuOf(b, y) } };
   });
+}
+
+/** With one machine in the report there is no doubt. */
+function gpuOf({ machines }: ComparedReport, entry: ComparedEntry | null): string | null {
+  const at = entry?.machine ?? (machines.length === 1 ? 0 : -1);
+  return machines[at]?.machine.gpu?.uuid ?? null;
 }
 
 const rowsOf = (entry: ComparedEntry | null): readonly ComparedRow[] => entry?.rows ?? [];
@@ -223,7 +201,7 @@ function pairOf(both: Both, [x, y]: readonly [ComparedRow, ComparedRow], quantit
   if (a === null && b === null) return [];
   const { task, dtype, sizes } = both.a;
   const candidates = { a: both.a.candidate, b: both.b.candidate };
-  const common = { task, dtype, sizes, problem: x.problem, dims: x.dims, quantity, a, b, candidates };
+  const common = { task, dtype, sizes, problem: x.problem, dims: x.dims, quantity, a, b, candidates, gpus: both.gpus };
   const without = (why: string): Pair[] => [{ ...common, ratio: null, overlap: null, verdict: null, why }];
   if (a === null) return without('only in B');
   if (b === null) return without('only in A');
@@ -257,6 +235,7 @@ export function compareReports(a: ComparedReport, b: ComparedReport): Comparison
     b: sideOf(b),
     environment: environment(a, b),
     rows: { common: common.length, onlyA: alone('A'), onlyB: alone('B'), otherDims: otherDims.length },
+    gpus: gpusOf(common.map(({ c }) => c)),
     unpaired,
     otherDims: otherDims.map(({ c: { cell }, match: [x, y] }) => {
       return { cell, problem: x.problem, a: sizeText(x.dims), b: sizeText(y.dims) };
@@ -268,6 +247,13 @@ export function compareReports(a: ComparedReport, b: ComparedReport): Comparison
     profiles: classChanges(a, b),
     pairs,
   };
+}
+
+function gpusOf(rows: readonly CellPair[]): Comparison['gpus'] {
+  const compared = rows.filter(({ same }) => !same).map(({ gpus }) => gpus);
+  const known = compared.filter(({ a, b }) => a !== null && b !== null);
+  const same = known.filter(({ a, b }) => a === b).length;
+  return { same, other: known.length - same, unknown: compared.length - known.length };
 }
 
 const sideOf = ({ bench, createdAt, cells }: ComparedReport): Side => ({ bench, createdAt, cells });

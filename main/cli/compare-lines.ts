@@ -65,6 +65,11 @@ function rowLines(c: Comparison, paint: Paint): string[] {
     paint('bold', `Rows: ${common} in both, ${onlyA} only in A, ${onlyB} only in B, ${otherDims} of other dimensions`),
   ];
   const say = (text: string): void => void lines.push(...wrap(text, width - 2, '  '));
+  const { same, other, unknown } = c.gpus;
+  if (same + other + unknown > 0)
+    say(
+      `compared rows: ${same} on one GPU in both, ${other} on two${unknown > 0 ? `, ${unknown} where a report does not say on which of its GPUs` : ''}`,
+    );
   for (const where of ['A', 'B', 'neither'] as const) {
     const here = c.unpaired.filter((u) => u.in === where);
     for (const why of new Set(here.map((u) => u.why))) {
@@ -122,7 +127,7 @@ function summaryLines({ groups, inNeither, rows }: Comparison, paint: Paint): st
       ),
     ),
     ...say(
-      `pairs: ratios there are. ≤1 % … ≤10 %: so many are at most so far from 1. overlap: the intervals of A and B do. <1, >1: the ratio’s ${intervals} lies wholly below or above 1. chance: so many of <1 and >1 together are expected where nothing differs. Rows of one job share their processes: they come in clusters.`,
+      `pairs: ratios there are. ≤1 % … ≤10 %: so many are at most so far from 1. overlap: the intervals of A and B do. <1, >1: the ratio’s ${intervals} lies wholly below or above 1. chance: at most so many of <1 and >1 together are expected where nothing differs. Rows of one job share their processes: they come in clusters.`,
     ),
     ...withoutLines(groups, say),
     ...(inNeither.length > 0

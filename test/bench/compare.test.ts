@@ -6,16 +6,18 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { setResourceRoot } from '../../main/base/paths.ts';
 import { Prng } from '../../main/base/random.ts';
 import { cellsOf, choose } from '../../main/bench/choose.ts';
-import { type Comparison, compareReports, ratioOf } from '../../main/bench/compare.ts';
+import { type Comparison, compareReports } from '../../main/bench/compare.ts';
 import { comparisonCsv } from '../../main/bench/compare-csv.ts';
 import { narrowed, parseReport } from '../../main/bench/compare-read.ts';
 import { medianRatio } from '../../main/bench/compare-summary.ts';
 import { driveBench } from '../../main/bench/drive.ts';
 import { BenchFolder } from '../../main/bench/folder.ts';
 import { Planner } from '../../main/bench/jobs.ts';
+import { ratioOf } from '../../main/bench/ratio.ts';
 import { reportOf } from '../../main/bench/report.ts';
 import type { Bench, BenchConfig } from '../../main/contract/index.ts';
-import { root } from '../app/lab.ts';
+import { mean, studentUpper, variance } from '../../main/evaluate/stats.ts';
+import { machine, root } from '../app/lab.ts';
 import { labExecutor } from './lab.ts';
 import { entry, figure, profile, report, reportText, row } from './reports.ts';
 
@@ -72,6 +74,26 @@ describe('the ratio of two figures', () => {
     }
     // Five standard deviations of a binomial count.
     expect(Math.abs(out - 0.05 * n)).toBeLessThan(5 * Math.sqrt(n * 0.05 * 0.95));
+  });
+
+  it('from three processes each leaves 1 out no oftener than its level says', () => {
+    const random = new Prng('processes');
+    const normal = (): number => Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
+    const t = studentUpper(0.025, 2);
+    const measured = (sd: number) => {
+      const logs = [sd * normal(), sd * normal(), sd * normal()];
+      return figure(1000 * Math.exp(mean(logs)), Math.exp(t * Math.sqrt(variance(logs) / 3)));
+    };
+    const n = 10_000;
+    for (const sd of [0.002, 0.01, 0.05]) {
+      let out = 0;
+      for (let i = 0; i < n; i++) {
+        const found = ratioOf(measured(0.01), measured(sd));
+        if ('ratio' in found && (found.ratio.lo > 1 || found.ratio.hi < 1)) out++;
+      }
+      expect(out).toBeGreaterThan(0);
+      expect(out).toBeLessThan(0.05 * n + 5 * Math.sqrt(n * 0.05 * 0.95));
+    }
   });
 });
 
@@ -273,6 +295,29 @@ describe('beside the figures', () => {
     expect(environment.find((d) => d.what === 'nvcc')).toMatchObject({ same: true, a: ['13.0.88'] });
   });
 
+  it('stands on which GPU each row was measured, as far as the reports say it', () => {
+    const some = [row(0, { originSpanNs: figure(1) })];
+    const on = (uuid: string) => ({ machine: { ...machine, gpu: { name: 'NVIDIA H200', uuid, cc: '9.0' } }, cells: 1 });
+    const names = ['one', 'two', 'three'] as const;
+    const a = report(
+      'a',
+      names.map((name, at) => entry(name, some, at < 2 ? { machine: at } : {})),
+      { machines: [on('GPU-1'), on('GPU-2')] },
+    );
+    const b = report(
+      'b',
+      names.map((name) => entry(name, some)),
+      { machines: [on('GPU-1')] },
+    );
+    const c = compareReports(a, b);
+    expect(c.gpus).toEqual({ same: 1, other: 1, unknown: 1 });
+    expect(c.pairs.map((p) => [p.gpus.a, p.gpus.b])).toEqual([
+      ['GPU-1', 'GPU-1'],
+      ['GPU-2', 'GPU-1'],
+      [null, 'GPU-1'],
+    ]);
+  });
+
   it('stand the profiles whose class has changed', () => {
     const memory = { bottleneck: 'memory-bandwidth', why: 'SM 20.0 %, memory 80.0 %, DRAM 80.0 %' } as const;
     const a = report('a', [], { profiles: [profile('one'), profile('two'), profile('three'), profile('gone')] });
@@ -368,6 +413,7 @@ describe('a report that is read', () => {
       ]);
     expect(c.groups.every((g) => Math.abs((g.median ?? 0) - 1) < 0.01)).toBe(true);
     expect(c.profiles).toMatchObject({ common: 1, changed: [] });
+    expect(c.gpus).toEqual({ same: rows.length, other: 0, unknown: 0 });
     expect(c.sameMeasurement).toEqual([]);
   });
 });

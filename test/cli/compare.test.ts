@@ -71,6 +71,7 @@ it('shows ratios with intervals, what differs around them, and what only one ben
   for (const line of lines.slice(2)) expect([line.length <= 100, line]).toEqual([true, line]);
   expect(ran.out).toMatch(/^ {2}driver +580\.1 +590\.44$/m);
   expect(ran.out).toContain('Rows: 7 in both, 3 only in A, 0 only in B, 0 of other dimensions');
+  expect(ran.out).toContain('compared rows: 7 on one GPU in both, 0 on two\n');
   expect(ran.out).toMatch(/only in A: 1 cell \(B: not run yet\): published\.softmax\.fp32/);
   expect(ran.out).toMatch(/^ {2}published sizes +type +pairs +median +≤1 %/m);
   // Quantity, type, pairs, median, within 1, 3, 5, 10 %, overlap, below, above, chance.

@@ -1,9 +1,9 @@
 import { coord, picture, svgLine, svgText } from '../profile/svg.ts';
-import { BOLD, decades, INK, mark, RULE, ticks } from './axes.ts';
+import { BOLD, decade, decades, INK, mark, RULE, ticks } from './axes.ts';
 import type { Comparison } from './headline.ts';
-import { margin, placeOf, times } from './words.ts';
+import { margin, NONE, placeOf, times } from './words.ts';
 
-const [LEFT, RIGHT, TOP, ROW] = [190, 640, 62, 20];
+const [NAMES, FIRST, COLUMN, LEFT, RIGHT, TOP, ROW] = [170, 232, 62, 330, 820, 62, 20];
 
 /**
  * A row per task, the largest ratio of the first type first: a mark at P and a bar over its interval, on a logarithmic axis; the figures
@@ -20,7 +20,7 @@ export function forestSvg(groups: readonly Comparison[], id: string): string {
     const y = TOP + r * ROW + 12;
     const marks = groups.flatMap((g, k) => {
       const p = g.tasks.find((t) => t.task === task)?.p;
-      const column = svgText(736 + 90 * k, y + 4, p ? times(p.value) : '–', 'end');
+      const column = svgText(FIRST + COLUMN * k, y + 4, p ? times(p.value) : NONE, 'end');
       if (p === undefined) return [column];
       const at = y + (groups.length > 1 ? (k === 0 ? -4 : 4) : 0);
       const label = `${task} ${g.dtype}: ${times(p.value)} (${margin(p, times)})`;
@@ -38,7 +38,7 @@ export function forestSvg(groups: readonly Comparison[], id: string): string {
       r % 2 === 0
         ? `<rect x="0" y="${coord(y - 10)}" width="840" height="${ROW}" fill="${RULE}" fill-opacity="0.18"/>`
         : '',
-      `<a href="#${placeOf(task)}">${svgText(LEFT - 10, y + 4, task, 'end')}</a>`,
+      `<a href="#${placeOf(task)}">${svgText(NAMES, y + 4, task, 'end')}</a>`,
       ...marks,
     ];
   });
@@ -56,7 +56,7 @@ export function forestSvg(groups: readonly Comparison[], id: string): string {
     height: bottom + 46,
     body: [
       svgText(8, 20, title, 'start', BOLD),
-      ...groups.map((g, k) => svgText(736 + 90 * k, TOP - 8, g.dtype, 'end', BOLD)),
+      ...groups.map((g, k) => svgText(FIRST + COLUMN * k, TOP - 8, g.dtype, 'end', BOLD)),
       ...rows,
       ...ticks(axis).flatMap((v) => [
         svgLine(
@@ -67,7 +67,7 @@ export function forestSvg(groups: readonly Comparison[], id: string): string {
           v === 1 ? INK : RULE,
           v === 1 ? 'stroke-width="1.5"' : 'stroke-width="0.5"',
         ),
-        svgText(axis.at(v), TOP - 8, times(v).replace(/\.0+×/, '×'), 'middle'),
+        svgText(axis.at(v), TOP - 8, `${decade(v)}×`, 'middle'),
       ]),
       svgText(axis.at(1) - 6, bottom + 16, 'slower than origin', 'end'),
       svgText(axis.at(1) + 6, bottom + 16, 'faster than origin'),

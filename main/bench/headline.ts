@@ -35,7 +35,7 @@ const arms: readonly Arm[] = [
   },
   {
     id: 'library',
-    name: 'Vendor library over origin',
+    name: 'Library over origin',
     tried: (e) => e.library !== null,
     ofTask: (e) => e.library?.score ?? null,
     ofSize: (row) => row.librarySpeedup,
@@ -161,9 +161,9 @@ function table(all: readonly Comparison[]): string {
       'Median P',
       'Largest P',
       'Smallest P',
-      'Sizes: faster',
-      'not told apart',
-      'slower',
+      'Sizes where faster',
+      'Sizes not told apart',
+      'Sizes where slower',
     ],
     all.map((c): Cell[] => {
       const [first, last] = [c.tasks[0], c.tasks.at(-1)];

@@ -38,7 +38,7 @@ function cell(x: number, y: number, row: SizeRow, heat: Heat, about: string): st
   const value = heat.value(row);
   const label = `<title>${escapeXml(`${about} ${sizeText(row.dims)}: ${value === null ? 'not measured' : times(value)}`)}</title>`;
   const box = [x, y, WIDE - 2, HIGH_ROW - 2] as const;
-  const middle = (text: string): string => svgText(x + WIDE / 2 - 1, y + 12, text, 'middle', 'font-size="11"');
+  const middle = (text: string): string => svgText(x + WIDE / 2 - 1, y + 12, text);
   if (value === null)
     return `<g>${label}${svgRect(...box, 'none', `stroke="${RULE}" stroke-dasharray="2 2"`)}${middle(NONE)}</g>`;
   const fill = `fill-opacity="${depthOf(value, heat.deepest).toFixed(2)}" stroke="${RULE}" stroke-width="0.5"`;
@@ -63,10 +63,12 @@ export function heatmapSvg(entries: readonly Entry[], heat: Heat, id: string): s
     widest = Math.max(widest, Math.min(PER_LINE, published.length));
     const parts = [
       `<a href="#${placeOf(task)}">${svgText(LEFT - 8, y + 12, task, 'end')}</a>`,
+      '<g font-size="11" text-anchor="middle">',
       ...of(task, 'large').map((row, i) => cell(LEFT + i * WIDE, y, row, heat, `${task} ${dtype} large`)),
       ...published.map((row, i) =>
         cell(start + (i % PER_LINE) * WIDE, y + Math.floor(i / PER_LINE) * HIGH_ROW, row, heat, `${task} ${dtype}`),
       ),
+      '</g>',
     ];
     y += HIGH_ROW * Math.max(1, Math.ceil(published.length / PER_LINE));
     return parts.join('');
@@ -96,7 +98,7 @@ export function heatmapSvg(entries: readonly Entry[], heat: Heat, id: string): s
 function legend(deepest: number, y: number): string[] {
   const steps = deepest > 32 ? [1 / 4, 1, 4, 16, 64, 256, 1000] : [1 / 32, 1 / 4, 1, 2, 4, 8, 16, 32];
   return steps.map((v, i) => {
-    const x = LEFT + i * (steps.length > 7 ? 84 : 74) + (i > 0 && steps[0] === 1 / deepest ? 16 : 0);
+    const x = LEFT + i * (steps.length > 7 ? 84 : 74) + (i > 0 && steps[0] === 1 / deepest ? 28 : 0);
     const text = `${v < 1 ? `1/${1 / v}` : v}×${v === deepest ? ' or more' : v === 1 / deepest ? ' or less' : ''}`;
     const fill = `fill-opacity="${depthOf(v, deepest).toFixed(2)}" stroke="${RULE}"`;
     return `${svgRect(x, y, 14, 12, v >= 1 ? HIGH : MARK, fill)}${svgText(x + 18, y + 10, text)}`;

@@ -1,3 +1,4 @@
+import { sizeSets } from '../contract/index.ts';
 import { escapeXml } from '../profile/svg.ts';
 import type { BenchReport } from './report.ts';
 
@@ -22,7 +23,7 @@ export function meanings(r: BenchReport): string {
     ],
     [
       'Time of a call (GPU span)',
-      'from the first start to the last end of what the call does on the GPU, by CUPTI: robust mean over blocks and processes, L2 emptied before the call. “Caller” is what a caller waits for the function, by the host’s clock in calls of their own: on short calls it is mostly launch and memory management.',
+      `from the first start to the last end of what the call does on the GPU, by CUPTI: robust mean over blocks and processes, L2 emptied before the call. “Caller” is what a caller waits for the function, by the host’s clock in calls of their own: on short calls it is mostly launch and memory management.${unwaited(r)}`,
     ],
     [
       '± and “to”',
@@ -58,6 +59,15 @@ export function meanings(r: BenchReport): string {
   ];
   const shown = terms.filter(([, , show]) => show !== false);
   return `<dl>${shown.map(([term, text]) => `<dt>${escapeXml(term)}</dt><dd>${escapeXml(text)}</dd>`).join('\n')}</dl>`;
+}
+
+/** Size sets at which the caller's time was not taken. */
+function unwaited(r: BenchReport): string {
+  const without = sizeSets.filter((sizes) => {
+    const rows = r.entries.filter((e) => e.sizes === sizes).flatMap((e) => e.rows);
+    return rows.length > 0 && rows.every((row) => row.originWrapperNs === null);
+  });
+  return without.length === 0 ? '' : ` It was not measured at the ${without.join(' and ')} sizes.`;
 }
 
 const NONE_TERM = '– (a dash)';

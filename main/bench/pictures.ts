@@ -4,7 +4,7 @@ import { coord, picture, svgLine, svgRect, svgText } from '../profile/svg.ts';
 import { type Axis, BOLD, decade, decades, HIGH, INK, LOW, type Look, MARK, mark, RULE, ticks } from './axes.ts';
 import type { BenchReport, Classes, ProfileEntry, Success } from './report.ts';
 import { taus } from './report.ts';
-import { letter, times, ulps } from './words.ts';
+import { letter, pointOf, times, ulps } from './words.ts';
 
 const DASHES = ['', '6 3', '2 3', '8 3 2 3'];
 
@@ -167,10 +167,10 @@ const looks = (circle: string, square: string, [filled, hollow]: readonly [strin
   [{ shape: 'square', hollow: true }, `${square}, ${hollow}`],
 ];
 
-/** Every profiled kernel under the measured roofs; of kernels with several pipes the one with most operations. */
+/** Every profiled kernel under the measured roofs; of kernels with several pipes the one with most operations that has a roof. */
 export function allRooflinesSvg(profiles: readonly ProfileEntry[], id: string): string {
   const marks = profiles.flatMap((p): Mark[] => {
-    const point = p.roofline?.points[0];
+    const point = pointOf(p);
     if (!point?.intensity.available || !point.rate.available || !(point.intensity.value > 0) || !(point.rate.value > 0))
       return [];
     const share = point.ofCeiling.available ? `, ${point.ofCeiling.value.toFixed(0)} % of its roof` : '';
@@ -210,7 +210,7 @@ export function allRooflinesSvg(profiles: readonly ProfileEntry[], id: string): 
           svgLine(x.at(ridge), y.at(flat), right, y.at(flat), INK, 'stroke-width="2"'),
           svgText(right - 4, y.at(flat) - 6, `FP32 FMA ${scaled(flat, 'flop/s')}`, 'end'),
         );
-      const middle = Math.sqrt(start * end);
+      const middle = start ** 0.25 * end ** 0.75;
       roof.push(svgText(x.at(middle) - 12, y.at(middle * bandwidth) - 6, `memory ${scaled(bandwidth, 'B/s')}`, 'end'));
       return roof;
     },

@@ -1,6 +1,6 @@
 import { type Dtype, sizeSets } from '../contract/index.ts';
 import type { BenchReport, ProfileEntry, Success } from './report.ts';
-import { median, percent } from './words.ts';
+import { median, percent, pointOf } from './words.ts';
 
 /** What the curve of cumulative success shows. */
 export function successSentence(groups: readonly Success[]): string {
@@ -15,7 +15,7 @@ export function successSentence(groups: readonly Success[]): string {
 /** How near the profiled kernels come to their roof. */
 export function roofSentence(profiles: readonly ProfileEntry[]): string {
   const shares = profiles.flatMap((p) => {
-    const point = p.roofline?.points[0];
+    const point = pointOf(p);
     return point?.ofCeiling.available ? [point.ofCeiling.value] : [];
   });
   const middle = median(shares);

@@ -12,6 +12,7 @@ import {
   number,
   percent,
   placeOf,
+  pointOf,
   ratio,
   span,
   taskCell,
@@ -36,10 +37,10 @@ export function scoreTable(r: BenchReport, sizes: SizeSet): string {
       'GPU',
       'Category',
       'Outcome',
-      ...(measured ? ['Candidate', 'P of the candidate', 'Than origin', 'P_min', 'Geometric mean'] : []),
+      ...(measured ? ['Candidate', 'P of the candidate', 'Against origin', 'P_min', 'Geometric mean'] : []),
       'Library',
       'P of the library',
-      'Than origin',
+      'Against origin',
       'Max error, ulp',
       'RMS error, ulp',
       'Of the limit',
@@ -99,8 +100,9 @@ export function libraryTable(r: BenchReport): string {
           e.library.title,
           stateOf(e.library),
           ratio(e.library.score),
-          ratio(ratios[0] ?? null),
-          ratio(ratios.at(-1) ?? null),
+          ...(ratios.length === 1
+            ? ['one size', 'one size']
+            : [ratio(ratios[0] ?? null), ratio(ratios.at(-1) ?? null)]),
           error(e.library.maxUlp),
           ofLimit(e.library.worstOfLimit),
         ],
@@ -126,12 +128,13 @@ export function profileTable(r: BenchReport): string {
       'SM',
       'Memory',
       'DRAM',
+      'Pipe',
       'flop/byte',
       'Of its roof',
       ...(remarks ? ['Remark'] : []),
     ],
     r.profiles.map((p): Cell[] => {
-      const point = p.roofline?.points[0];
+      const point = pointOf(p);
       return [
         taskCell(p.task),
         p.dtype,
@@ -142,6 +145,7 @@ export function profileTable(r: BenchReport): string {
         pct(p.throughputs?.compute),
         pct(p.throughputs?.memory),
         pct(p.throughputs?.dram),
+        point?.label ?? NONE,
         figure(point?.intensity.available ? ulps(point.intensity.value) : NONE),
         pct(point?.ofCeiling),
         ...(remarks ? [p.status === 'complete' ? '' : `${p.status}: ${p.reason}`] : []),

@@ -1,22 +1,24 @@
 import type { Estimate } from '../contract/index.ts';
 import type { Cell } from '../profile/html.ts';
-import type { Entry } from './report.ts';
+import type { Entry, ProfileEntry } from './report.ts';
 
 /** A figure that was not measured: never a zero. */
 export const NONE = '–';
 export const figure = (text: string): Cell => ({ figure: text });
 
-/** "12.3×"; next to 1 with a digit more, so that a small difference is not read as none. */
-export const times = (x: number): string =>
-  `${x >= 100 ? x.toFixed(0) : x >= 10 ? x.toFixed(1) : Math.abs(x - 1) < 0.01 && x !== 1 ? x.toFixed(3) : x.toFixed(2)}×`;
+/** "12.3×": three digits; next to 1 with a digit more, so that a small difference is not read as none. */
+export const times = (x: number): string => {
+  const digits = x >= 100 ? 0 : x >= 10 ? 1 : x < 0.1 || (Math.abs(x - 1) < 0.01 && x !== 1) ? 3 : 2;
+  return `${x.toFixed(digits)}×`;
+};
 
 /**
  * How sure a figure is: "±0.4 %" by the farther end of its interval, or both ends where that is more than a tenth. Intervals are
  * symmetric in the logarithm: of a wide one, half its width would promise a lower end that it does not have.
  */
-export function margin(e: Estimate, text: (x: number) => string): string {
+export function margin(e: Estimate, text: (x: number) => string, unit = ''): string {
   const far = Math.max(e.hi / e.value - 1, 1 - e.lo / e.value);
-  return far <= 0.1 ? `±${(100 * far).toPrecision(2)} %` : `${text(e.lo)} to ${text(e.hi)}`;
+  return far <= 0.1 ? `±${(100 * far).toPrecision(2)} %` : `${text(e.lo)} to ${text(e.hi)}${unit}`;
 }
 
 /** "12.30 µs" with its margin. */
@@ -24,8 +26,11 @@ export function span(e: Estimate | null): Cell {
   if (e === null) return figure(NONE);
   const [factor, unit] =
     e.value >= 1e9 ? [1e9, 's'] : e.value >= 1e6 ? [1e6, 'ms'] : e.value >= 1e3 ? [1e3, 'µs'] : [1, 'ns'];
-  const digits = (x: number): string => Number((x / factor).toPrecision(3)).toString();
-  return { figure: `${(e.value / factor).toPrecision(4)} ${unit}`, margin: margin(e, digits) };
+  const digits = (x: number, count: number): string => {
+    const scaled = x / factor;
+    return scaled >= 10 ** count ? scaled.toFixed(0) : scaled.toPrecision(count);
+  };
+  return { figure: `${digits(e.value, 4)} ${unit}`, margin: margin(e, (x) => digits(x, 3), ` ${unit}`) };
 }
 
 export const ratio = (e: Estimate | null): Cell =>
@@ -88,5 +93,14 @@ export const taskCell = (task: string): Cell => ({ text: task, to: placeOf(task)
 /** Letter of a machine in the order of the report: A, B … Z, A1 … */
 export const letter = (machine: number): string =>
   `${String.fromCharCode(65 + (machine % 26))}${machine >= 26 ? Math.floor(machine / 26) : ''}`;
+
+/**
+ * Where a profile stands under the roof: at the pipe with most operations of which this GPU's peak was measured. In FP32 code the compiler
+ * moves constants by packed FP16 instructions, which ncu counts as arithmetic; they have no roof here.
+ */
+export const pointOf = ({
+  roofline,
+}: ProfileEntry): NonNullable<ProfileEntry['roofline']>['points'][number] | undefined =>
+  roofline?.points.find(({ ofCeiling }) => ofCeiling.available) ?? roofline?.points[0];
 
 export const list = (names: readonly string[]): string => names.join(', ');

@@ -5,7 +5,7 @@ const STYLE = [
   ':root{color-scheme:light dark;--ink:#1a1a1a;--paper:#ffffff;--rule:#bbbbbb;--faint:#5a5a5a;--low:#b9cde4;--high:#b3541e;--mark:#7a1f5c;--edge:#33475b;--band:#f3e3a3;--heat:226 88 34}',
   '@media (prefers-color-scheme:dark){:root{--ink:#e8e8e8;--paper:#16181c;--rule:#4a4f57;--faint:#a8adb5;--low:#3b5878;--high:#e08a4f;--mark:#d58cc0;--edge:#9fb3c8;--band:#4a431c;--heat:214 92 40}}',
   'body{font:15px/1.5 system-ui,sans-serif;max-width:80rem;margin:2rem auto;padding:0 1rem;color:var(--ink);background:var(--paper);overflow-wrap:anywhere}',
-  'p,dl,figcaption,caption{max-width:60rem}h2{margin:2.2rem 0 .4rem}h3{margin:1.6rem 0 0;font-size:1.05rem}a{color:inherit}nav p{margin:.4rem 0}',
+  'p,dl,figcaption,caption{max-width:min(60rem,calc(100vw - 2rem))}h2{margin:2.2rem 0 .4rem}h3{margin:1.6rem 0 0;font-size:1.05rem}a{color:inherit}nav p{margin:.4rem 0}',
   'dt{font-weight:600;margin-top:.4rem}dd{margin:0 0 0 1.2rem}',
   '.wide{overflow-x:auto}table{border-collapse:collapse;margin:.8rem 0;font-size:14px;overflow-wrap:normal}caption{text-align:left;font-weight:600;padding:.3rem 0}',
   'th,td{border:1px solid var(--rule);padding:.2rem .5rem;text-align:left;vertical-align:top}th{font-weight:600}th.n{text-align:right}',
@@ -15,7 +15,7 @@ const STYLE = [
   'svg{max-width:100%;height:auto;margin:1rem 0;-webkit-print-color-adjust:exact;print-color-adjust:exact}.faint{color:var(--faint)}',
   // On a narrow screen a picture keeps its size and is scrolled: shrunk to a telephone its words could not be read.
   'figure{margin:1rem 0 1.6rem}figure svg{max-width:none;margin:.4rem 0}figcaption{position:sticky;left:0}',
-  '@media print{@page{margin:12mm}:root{color-scheme:light;--ink:#000000;--paper:#ffffff;--rule:#999999;--faint:#444444;--low:#b9cde4;--high:#b3541e;--mark:#7a1f5c;--edge:#33475b;--band:#f3e3a3;--heat:226 88 34}body{max-width:none;margin:0;padding:0;font-size:10pt}table{font-size:7.5pt}th,td{padding:1pt 3pt}svg,figure,tr{break-inside:avoid}h2,h3,caption{break-after:avoid}figure svg{max-width:100%}.wide{overflow:visible}a{text-decoration:none}}',
+  '@media print{@page{margin:12mm}:root{color-scheme:light;--ink:#000000;--paper:#ffffff;--rule:#999999;--faint:#444444;--low:#b9cde4;--high:#b3541e;--mark:#7a1f5c;--edge:#33475b;--band:#f3e3a3;--heat:226 88 34}body{max-width:none;margin:0;padding:0;font-size:10pt}table{font-size:7.5pt}th,td{padding:1pt 3pt}svg,figure,tr{break-inside:avoid}h2,h3,caption{break-after:avoid}figure svg{max-width:100%}.wide{overflow:visible}td.n small{min-width:3.6em}a{text-decoration:none}}',
 ].join('\n');
 
 /** A page that loads nothing and runs nothing. `body`: HTML. */

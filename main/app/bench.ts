@@ -25,8 +25,11 @@ import {
   FORMAT,
   jobSchema,
   type SizeSet,
+  sizeSets,
 } from '../contract/index.ts';
-import { stateOf } from '../optimizer/index.ts';
+import { rejectionText, screen, withExternC } from '../evaluate/screen/index.ts';
+import { quoted } from '../jobs/bundle.ts';
+import { externCAdded, stateOf } from '../optimizer/index.ts';
 import { type AppContext, historyFolder, settingsOf, withStore } from './context.ts';
 import type { ServiceContext } from './events.ts';
 import { knownOf } from './start.ts';
@@ -65,6 +68,8 @@ const usage = (message: string, remedy?: string): AppFailure => new AppFailure(e
 /** Begins a bench and drives it as far as it goes. Throws AppFailure before anything is written when the choice is not possible. */
 export async function beginBench(app: AppContext, params: BenchParams, ctx: ServiceContext): Promise<BenchAnswer> {
   const config = configOf(params);
+  checkResults(config, params.results);
+  if (params.out === '') throw usage('The name of the folder to write is empty.');
   const chosen = choose(app.root, params);
   const found = await findCandidates(params, chosen, ctx);
   const cells = cellsOf(chosen, config, found.candidates);
@@ -101,8 +106,20 @@ export async function resumeBench(
 ): Promise<BenchAnswer> {
   const folder = new BenchFolder(await findBench(params.bench));
   const bench = await folder.bench();
+  checkResults(bench.config, params.results);
   const place = bench.config.executor === 'local' ? await localPlace(app, ctx) : null;
   return drive(app, folder, bench, place, params.results, ctx);
+}
+
+/** What is never looked at is not taken in silence. */
+function checkResults({ executor }: BenchConfig, results: string | undefined): void {
+  if (results === undefined) return;
+  if (results === '') throw usage('The name of the folder of results is empty.');
+  if (executor === 'local')
+    throw usage(
+      'This bench runs its jobs here: it takes no results of a worker.',
+      'Leave --results out, or begin a bench with --executor bundle.',
+    );
 }
 
 type LocalPlace = Awaited<ReturnType<AppContext['openPlace']>>;
@@ -139,7 +156,7 @@ async function drive(
   const how =
     stand.waiting.length === 0
       ? null
-      : `Run on the GPU machine: ${stand.waiting.map(({ folder: f }) => `cudamaster worker ${f}`).join('; ')}. Then: cudamaster bench resume ${dir}`;
+      : `Run on the GPU machine: ${stand.waiting.map(({ folder: f }) => `cudamaster worker ${quoted(f)}`).join('; ')}. Then: cudamaster bench resume ${quoted(dir)}`;
   return { ...stand, id: bench.id, folder: dir, cells: bench.cells.length, files, how };
 }
 
@@ -164,11 +181,14 @@ async function writeReport(
 }
 
 function configOf(params: BenchParams): BenchConfig {
-  const { sizes, profile, measure = true, library, executor, arch = 'native', variant } = params;
+  const { profile, measure = true, library, executor, arch = 'native', variant } = params;
+  const sizes = sizeSets.filter((set) => params.sizes.includes(set));
   if (!jobSchema.shape.arch.safeParse(arch).success)
     throw usage(`"${arch}" is no GPU architecture.`, 'Give it as sm_90, or native.');
   const stages: BenchStage[] = [...(measure ? sizes : []), ...(profile ? (['profile'] as const) : [])];
   if (stages.length === 0) throw usage('Nothing would be measured.', 'Choose sizes, or --profile.');
+  if (params.candidates?.length === 0)
+    throw usage('--candidates names nothing.', 'Give files TASK.DTYPE.cu or a folder of them, or leave it out.');
   if (params.fromHistory && params.candidates?.length)
     throw usage('Candidates come from the history or from files, not from both.');
   const candidates = params.fromHistory ? 'history' : params.candidates?.length ? 'files' : 'none';
@@ -187,17 +207,26 @@ async function findCandidates(
   ctx: ServiceContext,
 ): Promise<Candidates> {
   if (params.fromHistory) return fromHistory(chosen, ctx);
-  return fromFiles(params.candidates ?? [], ctx);
+  return fromFiles(params.candidates ?? [], chosen, ctx);
 }
 
 /** Files named TASK.DTYPE.cu; other names in a folder are told and left out, since nothing says what they are. */
-async function fromFiles(paths: readonly string[], ctx: ServiceContext): Promise<Candidates> {
+async function fromFiles(
+  paths: readonly string[],
+  chosen: readonly Chosen[],
+  ctx: ServiceContext,
+): Promise<Candidates> {
   const candidates: BenchCandidate[] = [];
   const sources = new Map<string, string>();
+  const refused: string[] = [];
   for (const path of paths) {
     const names = await readdir(path).catch((fault: { code?: string }) => {
       if (fault.code === 'ENOTDIR') return null;
-      throw new AppFailure(err('input.file', `${path} cannot be read (${fault.code}).`).error);
+      throw new AppFailure(
+        err('input.file', `${path} cannot be read (${fault.code}).`, {
+          remedy: 'Give files TASK.DTYPE.cu, or a folder of them.',
+        }).error,
+      );
     });
     for (const file of names === null ? [path] : names.sort().map((name) => join(path, name))) {
       const found = /^([A-Za-z][A-Za-z0-9_]*)\.(fp32|bf16)\.cu$/.exec(basename(file));
@@ -207,19 +236,57 @@ async function fromFiles(paths: readonly string[], ctx: ServiceContext): Promise
           ctx.emit({ type: 'notice', message: `${file} is left out.`, remedy: 'Name it TASK.DTYPE.cu.' });
         continue;
       }
-      const source = await readInput(file, { limit: 4 * 1024 * 1024, signal: ctx.signal });
+      const [, task = '', dtype] = found;
+      const own = chosen.find((c) => c.task.task.id === task && c.dtype === dtype);
+      if (own === undefined) {
+        ctx.emit({
+          type: 'notice',
+          message: `${file} is left out: ${task} ${dtype} is not among the tasks that are measured.`,
+          remedy: '`cudamaster tasks` lists the names of tasks.',
+        });
+        continue;
+      }
+      const given = await readInput(file, { limit: 4 * 1024 * 1024, signal: ctx.signal });
+      const { source, linked, refused: why } = screened(given, own);
+      if (why !== null) refused.push(`${file}: ${why}`);
+      if (linked) ctx.emit({ type: 'notice', message: `${file}: ${externCAdded}` });
       const hash = sha256Hex(source);
       sources.set(hash, source);
       candidates.push({
-        task: found[1] as string,
-        dtype: found[2] as Dtype,
+        task,
+        dtype: own.dtype,
         label: basename(file),
         source: hash,
         compileArgs: [...defaultArguments],
       });
     }
   }
+  // As every evaluation does: what the screen refuses is neither built nor timed.
+  if (refused.length > 0)
+    throw new AppFailure(
+      err(
+        'candidate.rejected',
+        `${refused.length} of ${candidates.length} candidates are refused before they are built.`,
+        {
+          remedy: 'Mend them, or take them out of the folder; nothing was begun.',
+          detail: refused.slice(0, 40).join('\n'),
+        },
+      ).error,
+    );
   return { candidates: unique(candidates), sources };
+}
+
+/** The source as an evaluation of it would build it, and why it is not built at all. */
+function screened(
+  given: string,
+  { task, dtype }: Chosen,
+): { readonly source: string; readonly linked: boolean; readonly refused: string | null } {
+  const options = { compileArgs: defaultArguments };
+  const source = withExternC(given, task.task, dtype, options);
+  if (source !== null) return { source, linked: true, refused: null };
+  const { rejections } = screen(given, task.task, dtype, options);
+  const refused = rejections.length === 0 ? null : rejectionText(rejections).reason;
+  return { source: given, linked: false, refused };
 }
 
 function unique(candidates: BenchCandidate[]): BenchCandidate[] {

@@ -92,9 +92,14 @@ function checkCommon({ rows, profiles, sameMeasurement, unpaired }: Comparison):
   const each = (['A', 'B'] as const).map((x) => `${x} has ${own[x]}${own[x] === 0 ? why(x) : ''}`).join(', ');
   const dims =
     rows.otherDims > 0 ? `; ${rows.otherDims} of both are the same sizes by name, with other dimensions` : '';
+  const { onlyA, onlyB } = profiles;
+  const others =
+    onlyA + onlyB > 0
+      ? `; of profiles A has ${onlyA}, B has ${onlyB}, none of the same task, type, version and sizes`
+      : '';
   throw fault(
     'usage',
-    `A and B have no row in common: ${each}${dims}.`,
+    `A and B have no row in common: ${each}${dims}${others}.`,
     'Measure the same tasks, data types and sizes in both (`cudamaster bench --task --dtype --sizes`), or ask for other ones here.',
   );
 }

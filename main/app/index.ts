@@ -1,5 +1,5 @@
 import { attempt } from '../base/fault.ts';
-import { cacheDir, configDir, dataDir, setResourceRoot } from '../base/paths.ts';
+import { cacheDir, configDir, dataDir, ownTasksDir, setResourceRoot } from '../base/paths.ts';
 import { isSecretName, registerSecret } from '../base/redact.ts';
 import type {
   AppError,
@@ -38,6 +38,15 @@ import {
   removePrice,
   setPrice,
 } from './models.ts';
+import {
+  type AddAnswer,
+  type AddParams,
+  addOwnTask,
+  type DraftAnswer,
+  type DraftParams,
+  draftOwnTask,
+  removeOwnTask,
+} from './own-tasks.ts';
 import {
   type ProfileParams,
   type ProfileReport,
@@ -80,6 +89,7 @@ export type { ExportParams, ExportReport } from './export.ts';
 export type { RunLine } from './history.ts';
 export type { OpenPlace, Place, RunPlace } from './machine.ts';
 export type { ConsentAnswer, EndpointParams, PriceAnswer, PriceParams } from './models.ts';
+export type { AddAnswer, Compiled, DraftAnswer } from './own-tasks.ts';
 export type { ProfileParams, ProfileReport, StoredProfileParams } from './profile.ts';
 export { type ProviderRequest, providerNames } from './providers.ts';
 export type { EvaluateParams, OptimizeParams, ResumeParams } from './run.ts';
@@ -117,6 +127,11 @@ export interface App {
   readonly version: string;
   doctor: Service<Record<string, never>, DoctorReport>;
   tasks: Service<Record<string, never>, readonly TaskLine[]>;
+  /** Makes the folder of a task of the user's own from a .cu. */
+  draftTask: Service<DraftParams, DraftAnswer>;
+  /** Takes such a folder in. */
+  addTask: Service<AddParams, AddAnswer>;
+  removeTask: Service<{ task: string }, { task: string; kept: string }>;
   evaluate: Service<EvaluateParams, EvaluationReport>;
   profile: Service<ProfileParams, ProfileReport>;
   /** The profile of a version of the history: nothing is run. */
@@ -176,6 +191,9 @@ export function createApp(options: AppOptions): App {
     version: app.version,
     doctor: (_params, ctx) => attempt(() => examine(ctx)),
     tasks: () => attempt(() => taskLines(app.root)),
+    draftTask: (params) => attempt(() => draftOwnTask(params)),
+    addTask: (params, ctx) => attempt(() => addOwnTask(app, params, ctx)),
+    removeTask: (params) => attempt(() => removeOwnTask(app, params)),
     evaluate: (params, ctx) => attempt(() => evaluateSource(app, params, ctx)),
     profile: (params, ctx) => attempt(() => profileSource(app, params, ctx)),
     storedProfile: (params, ctx) => attempt(() => storedProfile(params, ctx)),
@@ -208,7 +226,7 @@ export function createApp(options: AppOptions): App {
 }
 
 function taskLines(root: string): TaskLine[] {
-  return listTasks(root).flatMap(({ id, loaded }): TaskLine[] => {
+  return listTasks(root, ownTasksDir()).flatMap(({ id, loaded }): TaskLine[] => {
     if (!loaded.ok) return [{ ...unusable, id, fault: loaded.error.message }];
     const { task, library } = loaded.value;
     const { title, category, dtypes, sizes } = task;

@@ -7,8 +7,9 @@ import { calibrateCommand } from './calibrate.ts';
 import { versionCommands } from './export.ts';
 import { askConsent, modelCommands } from './models.ts';
 import { profileCommand } from './profile.ts';
-import { doctorLines, runLines, runTable, taskTable } from './report.ts';
+import { doctorLines, runLines, runTable } from './report.ts';
 import { serveCommand } from './serve.ts';
+import { taskCommands } from './tasks.ts';
 
 const whole = (text: string): number => {
   const n = Number(text);
@@ -70,22 +71,7 @@ function machineCommands(program: Command, open: () => Session, finish: Finish):
         ),
       );
     });
-  program
-    .command('tasks')
-    .description('list the tasks that ship, with data types and numbers of sizes')
-    .action(async () => {
-      const s = open();
-      const result = await s.host.services.tasks({}, contextOf(s));
-      finish(
-        answer(
-          s,
-          result,
-          (tasks) => ({ tasks }),
-          (v) => taskTable(v, s.printer.paint),
-          () => 0,
-        ),
-      );
-    });
+  taskCommands(program, open, finish);
 }
 
 function workCommands(program: Command, open: () => Session, finish: Finish): void {

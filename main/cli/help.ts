@@ -34,6 +34,27 @@ export const pages: Readonly<Record<string, Page>> = {
   },
   demo: { group: groups.begin, exits: [7, 130], examples: ['cudamaster demo'] },
   tasks: { group: groups.begin, exits: [], examples: ['cudamaster tasks', 'cudamaster tasks --json'] },
+  'tasks new': {
+    group: '',
+    args: { file: 'a .cu with the wrapper: extern "C" void NAME(…), pointers to device memory and scalars' },
+    exits: [2, 3],
+    examples: [
+      'cudamaster tasks new saxpy.cu --size n=1024 --size n=1048576 --value a=2.5 --inout y --flops 2*n',
+      'cudamaster tasks new mm.cu --count A=M*K --count B=K*N --count C=M*N --size M=512,N=512,K=512 --flops 2*M*N*K',
+    ],
+  },
+  'tasks add': {
+    group: '',
+    args: { folder: 'what `cudamaster tasks new` made, with reference.h filled in' },
+    exits: [2, 3, 130],
+    examples: ['cudamaster tasks add saxpy', 'cudamaster tasks add saxpy --replace'],
+  },
+  'tasks remove': {
+    group: '',
+    args: { task: 'a task of your own' },
+    exits: [2, 3],
+    examples: ['cudamaster tasks remove saxpy'],
+  },
   serve: {
     group: groups.begin,
     exits: [[2, 'usage, or the port or socket is taken'], 3, 7],

@@ -9,6 +9,10 @@ export const MISSING = '–';
 const NBSP = ' ';
 const MINUS = '−';
 
+/** A task's category in words; `user` is what the user made. */
+export const categoryName = (category: string | null): string =>
+  category === 'user' ? 'your own' : (category ?? 'other').replaceAll('-', ' ');
+
 const signed = (text: string): string => (text.startsWith('-') ? `${MINUS}${text.slice(1)}` : text);
 
 /** Thousands by thin groups: 12345.6 → "12,345.6". */

@@ -2,6 +2,7 @@ import { useMemo, useState } from 'react';
 import { useQuery } from '../../api/client.ts';
 import { hrefOf } from '../../app/routes.ts';
 import { Empty, ErrorBox, Loading } from '../../ui/feedback.tsx';
+import { categoryName } from '../../ui/format.ts';
 import { categoriesOf, type KernelAddress, type TaskGroup, taskGroups } from './model.ts';
 
 /** Every task by category, with search; a task that cannot be loaded says why. */
@@ -33,7 +34,7 @@ export function TaskList({ current }: { readonly current: KernelAddress }) {
           <option value="">All categories</option>
           {categories.map((name) => (
             <option key={name} value={name}>
-              {name}
+              {categoryName(name)}
             </option>
           ))}
         </select>
@@ -64,7 +65,7 @@ function Group({
   const on = current.kind === 'task' && current.task === group.id;
   return (
     <li>
-      {heading && <h2 className="task-category">{group.category}</h2>}
+      {heading && <h2 className="task-category">{categoryName(group.category)}</h2>}
       <div className={`task-item${on ? ' task-on' : ''}`}>
         <span className="task-name" title={group.fault ?? group.title}>
           {group.id}

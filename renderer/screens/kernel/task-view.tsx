@@ -9,6 +9,7 @@ import { Code } from '../../ui/code.tsx';
 import { Button, Segmented } from '../../ui/controls.tsx';
 import { copyText } from '../../ui/copy.tsx';
 import { ErrorBox, Loading } from '../../ui/feedback.tsx';
+import { categoryName } from '../../ui/format.ts';
 import { Splitter } from '../../ui/panels.tsx';
 import { Edit } from './edit.tsx';
 import { CommandPanel, DefinitionPanel, ResourcesPanel, RooflinePanel, SizesPanel } from './facts.tsx';
@@ -89,7 +90,7 @@ function Shown({ detail, sizeSet }: { readonly detail: TaskDetail; readonly size
           {id} <span className="muted">{dtype}</span>
         </h1>
         <span className="muted ellipsis" title={detail.title ?? ''}>
-          {detail.title} · {detail.category}
+          {detail.title} · {categoryName(detail.category)}
         </span>
         <div className="kernel-actions">
           <Segmented

@@ -6,7 +6,7 @@ import { go } from '../../app/navigation.ts';
 import { remember, remembered } from '../../state/shell.ts';
 import { Button, Checkbox, Field, Labelled, Segmented, TextField } from '../../ui/controls.tsx';
 import { Callout, ErrorBox, Loading } from '../../ui/feedback.tsx';
-import { count } from '../../ui/format.ts';
+import { categoryName, count } from '../../ui/format.ts';
 import { Panel } from '../../ui/panels.tsx';
 import { ConsentDialog } from './consent.tsx';
 import { consentNeeded, mostRequests, restoreFields, type StartFields, startParams } from './start-model.ts';
@@ -117,15 +117,13 @@ interface PartProps {
   readonly set: (change: Partial<StartFields>) => void;
 }
 
-const categoryNames = (category: string | null): string => (category ?? 'other').replaceAll('-', ' ');
-
 function KernelFields({ fields, set, tasks, error }: PartProps & { tasks: readonly TaskEntry[]; error?: string }) {
   const groups = useMemo(() => {
     const known = new Map<string, Map<string, TaskEntry>>();
     for (const t of tasks) {
-      const group = known.get(categoryNames(t.category)) ?? new Map<string, TaskEntry>();
+      const group = known.get(categoryName(t.category)) ?? new Map<string, TaskEntry>();
       if (!group.has(t.id)) group.set(t.id, t);
-      known.set(categoryNames(t.category), group);
+      known.set(categoryName(t.category), group);
     }
     return [...known].sort(([a], [b]) => a.localeCompare(b));
   }, [tasks]);

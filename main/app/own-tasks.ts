@@ -1,0 +1,216 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { fileFault } from '../base/fault.ts';
+import { writeOutput } from '../base/files.ts';
+import { ensureDir, ownTasksDir } from '../base/paths.ts';
+import { type AppError, AppFailure, type Dtype, err, type Job, type StepResult, unwrap } from '../contract/index.ts';
+import { diagnosticsOf, firstError } from '../evaluate/build-facts.ts';
+import { buildIds } from '../evaluate/builds.ts';
+import { planEvaluation } from '../evaluate/plan.ts';
+import { type DraftOptions, draftTask, type LoadedTask, loadOwn, loadTask, taskIds } from '../evaluate/task/index.ts';
+import { LocalExecutor } from '../jobs/local.ts';
+import { resolveTools } from '../toolchain/index.ts';
+import { type AppContext, settingsOf } from './context.ts';
+import type { ServiceContext } from './events.ts';
+
+export interface DraftParams extends DraftOptions {
+  /** The user's .cu. */
+  readonly file: string;
+  /** Folder to write; must not exist, or be empty. */
+  readonly out?: string;
+}
+
+export interface DraftAnswer {
+  readonly task: string;
+  readonly dtype: Dtype;
+  readonly folder: string;
+  readonly files: readonly string[];
+}
+
+/** Largest source that is read, bytes: a kernel, not a data file. */
+const mostBytes = 4 << 20;
+
+const failure = (code: 'input.task' | 'input.file' | 'usage', message: string, remedy: string): AppFailure =>
+  new AppFailure(err(code, message, { remedy }).error);
+
+async function sourceOf(file: string): Promise<string> {
+  const data = await readFile(file).catch((fault: unknown) => {
+    throw failure(
+      'input.file',
+      `${file} cannot be read (${(fault as NodeJS.ErrnoException).code ?? String(fault)}).`,
+      'Name a .cu file.',
+    );
+  });
+  if (data.length > mostBytes)
+    throw failure('input.file', `${file} has ${data.length} bytes, more than ${mostBytes}.`, 'Name a .cu file.');
+  return data.toString('utf8');
+}
+
+/**
+ * Makes a task folder from a user's .cu: task.json, the source as origin, and a reference.h to be filled in. Nothing is compiled or run.
+ * Throws AppFailure `input.task`, `input.file`, `usage`, `env.*`.
+ */
+export async function draftOwnTask(params: DraftParams): Promise<DraftAnswer> {
+  const { file, out, ...options } = params;
+  const { task, dtype, files } = unwrap(draftTask(await sourceOf(file), options));
+  const folder = resolve(out ?? task.id);
+  const there = await readdir(folder).catch((fault: unknown) => {
+    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw fileFault(fault, folder, 'Reading the folder');
+  });
+  if (there.length > 0)
+    throw failure('usage', `${folder} is not empty.`, 'Name another folder with --out; nothing is overwritten.');
+  await mkdir(folder, { recursive: true }).catch((fault: unknown) => {
+    throw fileFault(fault, folder, 'Making the folder');
+  });
+  for (const [name, text] of Object.entries(files)) await writeOutput(join(folder, name), text);
+  return { task: task.id, dtype, folder, files: Object.keys(files) };
+}
+
+export interface AddParams {
+  readonly folder: string;
+  /** Takes the place of a task of the same id; the former one is kept aside. */
+  readonly replace?: boolean;
+}
+
+/** A file of the task, and what its compiler said. */
+export interface Compiled {
+  readonly file: string;
+  readonly dtype: Dtype;
+  readonly state: 'compiles' | 'fails' | 'not tried';
+  /** What is wrong, or why it was not tried; "" where nothing is to be said. */
+  readonly why: string;
+}
+
+export interface AddAnswer {
+  readonly task: string;
+  readonly dtypes: readonly Dtype[];
+  /** Where the copy lies that is used from now on. */
+  readonly folder: string;
+  readonly compiled: readonly Compiled[];
+  /** Where the former task of this id was put; null: there was none. */
+  readonly former: string | null;
+}
+
+/**
+ * Takes a task folder in as one of the user's own: it is read, checked in every field, its reference and original are compiled in the
+ * sandbox (run is nothing), and copied to the data folder. Throws AppFailure `input.task`, `input.file`, `usage`, `env.*`, `cancelled`.
+ */
+export async function addOwnTask(app: AppContext, params: AddParams, ctx: ServiceContext): Promise<AddAnswer> {
+  const folder = resolve(params.folder);
+  const task = unwrap(loadOwn(folder));
+  const { id, dtypes } = task.task;
+  if (taskIds(app.root).includes(id))
+    throw failure('input.task', `A task named "${id}" ships with CUDAMaster.`, 'Give yours another id in task.json.');
+  const target = join(ownTasksDir(), id);
+  const exists = taskIds(app.root, ownTasksDir()).includes(id);
+  if (exists && folder === target)
+    throw failure('usage', `${folder} is the task itself.`, 'Name the folder that it was made from, or a copy.');
+  if (exists && params.replace !== true)
+    throw failure('usage', `There is a task of your own named "${id}" already.`, 'Replace it with --replace.');
+  ctx.emit({ type: 'notice', message: `Compiling reference.h and the original of ${id}; nothing of it is run.` });
+  const compiled: Compiled[] = [];
+  for (const dtype of dtypes) compiled.push(...(await compile(task, dtype, ctx)));
+  const broken = compiled.find(({ state }) => state === 'fails');
+  if (broken)
+    throw failure(
+      'input.task',
+      `${join(folder, broken.file)} does not compile (${broken.dtype}): ${broken.why}`,
+      'Mend the file and add the folder again.',
+    );
+  const former = exists ? await putAside(id) : null;
+  await copyTask(task, folder, target);
+  return { task: id, dtypes, folder: target, compiled, former };
+}
+
+/** Compiles reference and original as an evaluation would. Where nvcc or the GPU's architecture is missing the original is not compiled. */
+async function compile(task: LoadedTask, dtype: Dtype, ctx: ServiceContext): Promise<Compiled[]> {
+  const settings = await settingsOf();
+  const tools = unwrap(await resolveTools({ require: 'none', settings: settings.tools, signal: ctx.signal }));
+  const arch = tools.arch ?? tools.archs.find((name) => name === 'sm_80') ?? tools.archs[0] ?? 'sm_80';
+  const bundle = unwrap(
+    planEvaluation({
+      task,
+      dtype,
+      candidate: null,
+      best: null,
+      sizeSet: 'published',
+      profile: 'none',
+      arch,
+      tries: 0,
+      planSeed: '0'.repeat(64),
+      label: `${task.task.id} ${dtype}`,
+    }),
+  );
+  const wanted: readonly string[] = tools.nvcc === null ? [buildIds.judge] : [buildIds.judge, buildIds.origin];
+  const steps = bundle.job.steps.filter((step) => wanted.includes(step.id));
+  const job: Job = { ...bundle.job, steps, keep: [] };
+  const executor = new LocalExecutor(tools, { requireSandbox: settings.requireSandbox });
+  const outcome = await executor.execute(
+    { ...bundle, job },
+    {
+      rootSeed: '0'.repeat(64),
+      position: 'tasks.add',
+      signal: ctx.signal,
+      onProgress: () => undefined,
+    },
+  );
+  if (outcome.kind !== 'done') throw new Error('the local executor does not park');
+  const origin = `origin.${dtype}.cu`;
+  const found = outcome.result.steps.map(
+    (step): Compiled => ({ file: step.id === buildIds.judge ? 'reference.h' : origin, dtype, ...verdictOf(step) }),
+  );
+  if (tools.nvcc !== null) return found;
+  return [...found, { file: origin, dtype, state: 'not tried', why: 'there is no nvcc here' }];
+}
+
+/** Throws AppFailure where the machine, not the file, is at fault. */
+function verdictOf(step: StepResult): Pick<Compiled, 'state' | 'why'> {
+  if (step.status === 'ok') return { state: 'compiles', why: '' };
+  const { code, message, remedy } = step.reason ?? {};
+  if (step.status === 'environment')
+    throw new AppFailure({
+      code: (code as AppError['code'] | undefined) ?? 'env.toolkit-broken',
+      message: message ?? `${step.id} could not be run.`,
+      remedy,
+    });
+  return { state: 'fails', why: firstError(diagnosticsOf(step)) || message || step.status };
+}
+
+/** Copies exactly the files that were read and checked, all or none. */
+async function copyTask(task: LoadedTask, from: string, target: string): Promise<void> {
+  const own = ensureDir(ownTasksDir());
+  const part = join(own, `.part-${basename(target)}-${randomBytes(4).toString('hex')}`);
+  try {
+    await mkdir(part, { mode: 0o700 });
+    for (const name of Object.keys(task.hashes)) await writeFile(join(part, name), await readFile(join(from, name)));
+    await rename(part, target);
+  } catch (fault) {
+    await rm(part, { recursive: true, force: true });
+    throw fileFault(fault, target, 'Writing the task');
+  }
+}
+
+/** Moves a task of the user's own out of the list; its files are kept. Gives back where they are. */
+async function putAside(id: string): Promise<string> {
+  const own = ensureDir(ownTasksDir());
+  const aside = ensureDir(join(own, '.removed'));
+  const stamp = new Date().toISOString().replace(/[-:]|\.\d+Z$/g, '');
+  const target = join(aside, `${id}-${stamp}-${randomBytes(2).toString('hex')}`);
+  await rename(join(own, id), target).catch((fault: unknown) => {
+    throw fileFault(fault, join(own, id), 'Moving the task');
+  });
+  return target;
+}
+
+/** Takes a task of the user's own out of the list. Throws AppFailure `input.task`. */
+export async function removeOwnTask(
+  app: AppContext,
+  { task }: { task: string },
+): Promise<{ task: string; kept: string }> {
+  if (taskIds(app.root).includes(task))
+    throw failure('input.task', `"${task}" ships with CUDAMaster and stays.`, 'Name a task of your own.');
+  if (!taskIds(app.root, ownTasksDir()).includes(task)) unwrap(loadTask(app.root, task, ownTasksDir()));
+  return { task, kept: await putAside(task) };
+}

@@ -29,7 +29,7 @@ export const given = (record: Readonly<Record<string, string>>, name: string): s
   Object.hasOwn(record, name) ? record[name]?.trim().split(/\s+/).join(' ') : undefined;
 
 const identifier = /^[A-Za-z_]\w*$/;
-const sizeRemedy = 'Write every dimension with a whole number of at least 1: --size N=1024,M=64.';
+const sizeRemedy = 'Write every dimension with a whole number: --size N=1024,M=64.';
 
 function parseSize(text: string): Result<Size> {
   const refuse = (what: string) => err('usage', `--size ${text}: ${what}.`, { remedy: sizeRemedy });
@@ -40,8 +40,7 @@ function parseSize(text: string): Result<Size> {
     if (!identifier.test(name)) return refuse(`"${name}" cannot be the name of a dimension`);
     if (size.has(name)) return refuse(`${name} is there twice`);
     const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
-    if (!Number.isSafeInteger(number) || number < 1)
-      return refuse(`${name} is "${value}", not a whole number of at least 1`);
+    if (!Number.isSafeInteger(number)) return refuse(`${name} is "${value}", not a whole number`);
     size.set(name, number);
   }
   return { ok: true, value: Object.fromEntries(size) };

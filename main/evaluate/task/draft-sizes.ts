@@ -18,19 +18,20 @@ function elementsAt(params: readonly Param[], size: Size, dtype: Dtype): number 
 
 /** Most elements at the corners of the box from 1 to `most`: a count may fall with one dimension, as floor(N/M) does. */
 function mostElements(params: readonly Param[], most: Size, dtype: Dtype): number {
-  const names = Object.keys(most);
-  const corners = names.length <= 6 ? 2 ** names.length : 1;
+  const ends = Object.entries(most);
+  const corners = ends.length <= 8 ? 2 ** ends.length : 1;
   let elements = 0;
   for (let corner = 0; corner < corners; corner++) {
-    const size = Object.fromEntries(names.map((name, bit) => [name, (corner >> bit) & 1 ? 1 : (most[name] as number)]));
-    elements = Math.max(elements, elementsAt(params, size, dtype));
+    const size = ends.map(([name, end], bit) => [name, (corner >> bit) & 1 ? Math.min(1, end) : end] as const);
+    elements = Math.max(elements, elementsAt(params, Object.fromEntries(size), dtype));
   }
   return elements;
 }
 
 /**
- * Ranges of drawn sizes: every dimension from 1 to its largest published value, all cut at one number so that the buffers stay below
- * 2^21 elements (or below twice what they hold where every dimension is 1, if that is more already).
+ * Ranges of drawn sizes: every dimension from 1 (or 0, where that is published, as of a padding) to its largest published value, all
+ * cut at one number so that the buffers stay below 2^21 elements (or below twice what they hold where every dimension is 1, if that
+ * is more already).
  */
 export function verifyRule(
   params: readonly Param[],
@@ -47,12 +48,16 @@ export function verifyRule(
     if (mostElements(params, cut(middle), dtype) < allowed) fits = middle;
     else tooMuch = middle;
   }
+  const rule = (name: string) => {
+    const min = Math.min(1, ...sizes.map((size) => size[name] as number));
+    return { min, max: Math.min(largest(name), fits), multipleOf: 1 };
+  };
   const ordered = [...sizes].sort((a, b) => elementsAt(params, a, dtype) - elementsAt(params, b, dtype));
   const smallest = ordered[0] as Size;
   const ones = cut(1);
   return {
     count: 3,
-    dims: Object.fromEntries(Object.entries(cut(fits)).map(([name, max]) => [name, { min: 1, max, multipleOf: 1 }])),
-    always: dims.every((name) => smallest[name] === 1) ? [ones] : [ones, smallest],
+    dims: Object.fromEntries(dims.map((name) => [name, rule(name)])),
+    always: dims.every((name) => smallest[name] === ones[name]) ? [ones] : [ones, smallest],
   };
 }

@@ -20,7 +20,6 @@ import {
   type BenchCandidate,
   type BenchConfig,
   type BenchStage,
-  type Dtype,
   err,
   FORMAT,
   jobSchema,

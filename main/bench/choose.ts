@@ -29,7 +29,41 @@ const refuse = (message: string, remedy: string): never => {
 /** A name that nobody has is told at once, with the names there are: an empty bench would look like a finished one. */
 function checkNames(kind: string, asked: readonly string[] | undefined, known: readonly string[]): void {
   const unknown = asked?.find((name) => !known.includes(name));
-  if (unknown !== undefined) refuse(`There is no ${kind} "${unknown}".`, `Known: ${known.join(', ')}.`);
+  if (asked?.length === 0) refuse(`No ${kind} is named.`, `Known: ${known.join(', ')}.`);
+  if (unknown === undefined) return;
+  const near = nearest(unknown, known);
+  refuse(
+    `There is no ${kind} "${unknown}".`,
+    `${near === null ? '' : `Did you mean ${near}? `}Known: ${known.join(', ')}.`,
+  );
+}
+
+/** The name that was likely meant: another case, or at most two letters off. null: none is near. */
+function nearest(name: string, known: readonly string[]): string | null {
+  const asked = name.toLowerCase();
+  const [best] = known
+    .map((other) => ({ other, off: distance(asked, other.toLowerCase()) }))
+    .filter(({ off }) => off <= Math.min(2, asked.length / 3))
+    .sort((a, b) => a.off - b.off);
+  return best?.other ?? null;
+}
+
+/** Letters to insert, remove or replace (Levenshtein). */
+function distance(a: string, b: string): number {
+  let before = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++)
+      row.push(
+        Math.min(
+          (row[j - 1] as number) + 1,
+          (before[j] as number) + 1,
+          (before[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1),
+        ),
+      );
+    before = row;
+  }
+  return before[b.length] as number;
 }
 
 /** Tasks and data types of a bench. Throws AppFailure `usage`, or the fault of a chosen task that cannot be loaded. */

@@ -1,6 +1,8 @@
-import { copyFile, mkdir, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { toAppError } from '../base/fault.ts';
+import { writeFileAtomic } from '../base/files.ts';
+import { readInput } from '../base/input.ts';
 import {
   type AppError,
   AppFailure,
@@ -9,6 +11,7 @@ import {
   type BenchResult,
   type BenchStage,
   benchStages,
+  type ExecuteOutcome,
   type Executor,
   err,
 } from '../contract/index.ts';
@@ -76,6 +79,8 @@ class Drive {
   }
 
   async run(): Promise<BenchStand> {
+    // A misspelt folder is told even when nothing is left to take from it.
+    await this.copies();
     for (const stage of benchStages) {
       const cells = this.o.bench.cells.filter((cell) => cell.stage === stage);
       if (cells.length > 0) await this.stage(stage, cells);
@@ -92,8 +97,9 @@ class Drive {
   private async stage(stage: BenchStage, cells: readonly BenchCell[]): Promise<void> {
     const open: PlannedCell[] = [];
     for (const cell of cells) {
-      const planned = await this.planner.plan(cell);
       const found = await this.o.folder.result(cell);
+      const planned = await this.planned(cell, found);
+      if (planned === null) continue;
       // A result of another job (the task's files have changed since) says nothing about this one.
       const same = found?.result && found.jobHash === jobHash(planned.bundle.job);
       // What the machine spoilt (a busy GPU, void samples) is measured again where it can be.
@@ -124,18 +130,36 @@ class Drive {
     if (this.o.signal?.aborted) throw new AppFailure({ code: 'cancelled', message: 'The bench was cancelled.' });
   }
 
+  /** null: the cell cannot be run here, its task or source is gone. A result from before stays and is told; the others go on. */
+  private async planned(cell: BenchCell, found: BenchResult | null): Promise<PlannedCell | null> {
+    try {
+      return await this.planner.plan(cell);
+    } catch (fault) {
+      if (!(fault instanceof AppFailure) || !fault.error.code.startsWith('input.')) throw fault;
+      this.failed.set(cell.id, fault.error);
+      if (found?.result) this.outdated.add(cell.id);
+      else await this.o.folder.writeResult(faultOf(cell, '', fault.error));
+      return null;
+    }
+  }
+
   /** true: the cell has a result. */
   private async cell(planned: PlannedCell, tell: (note: string) => void): Promise<boolean> {
     const { cell, bundle } = planned;
     const hash = jobHash(bundle.job);
     const at = { rootSeed: this.o.bench.rootSeed, position: cell.id };
-    const executor = this.o.executor ?? (await this.bundles(planned));
-    try {
-      const outcome = await executor.execute(bundle, {
+    const executor = this.o.executor ?? this.bundles(planned);
+    const execute = (): Promise<ExecuteOutcome> =>
+      executor.execute(bundle, {
         ...at,
         signal: this.o.signal,
         onProgress: ({ step, note }) => tell(`${cell.task} ${cell.dtype} ${step}${note ? `: ${note}` : ''}`),
       });
+    try {
+      let outcome = await execute();
+      // Only where the bundle has no result of its own: a copy that was damaged on its way must not take the place of a good one.
+      if (outcome.kind === 'parked' && executor instanceof BundleExecutor)
+        if (await this.takeCopy(executor.folderOf(bundle, at))) outcome = await execute();
       if (outcome.kind === 'parked') {
         this.missing.push(cell.id);
         const folder = this.o.folder.bundles(cell.stage);
@@ -151,9 +175,12 @@ class Drive {
       const error = toAppError(fault);
       if (error.code === 'cancelled') return false;
       if (error.code === 'internal' && !(fault instanceof AppFailure)) throw fault;
+      // Nothing more can be kept, not even why; what the worker found lies where it was, for the next time.
+      if (error.code === 'env.disk-full' || error.code === 'env.not-writable') throw fault;
       this.failed.set(cell.id, error);
-      // A result that cannot be read would be found again for ever.
-      if (executor instanceof BundleExecutor) await BundleExecutor.setAside(executor.folderOf(bundle, at));
+      // A result that cannot be used would be found again for ever; one of a newer program is for that program.
+      if (executor instanceof BundleExecutor && error.code === 'input.bundle')
+        await BundleExecutor.setAside(executor.folderOf(bundle, at));
       await this.o.folder.writeResult(faultOf(cell, hash, error));
       this.outdated.delete(cell.id);
       return false;
@@ -161,28 +188,40 @@ class Drive {
   }
 
   /** Bundles of a stage lie together and share their contents: one folder to carry away. */
-  private async bundles({ cell, bundle }: PlannedCell): Promise<BundleExecutor> {
-    const root = this.o.folder.bundles(cell.stage);
-    const executor = new BundleExecutor({
-      root,
+  private bundles({ cell }: PlannedCell): BundleExecutor {
+    return new BundleExecutor({
+      root: this.o.folder.bundles(cell.stage),
       programVersion: this.o.programVersion,
       resumeCommand: `cudamaster bench resume ${this.o.folder.dir}`,
       shared: true,
     });
-    await this.takeCopy(executor.folderOf(bundle, { rootSeed: this.o.bench.rootSeed, position: cell.id }));
-    return executor;
   }
 
-  /** A copy that a worker wrote elsewhere, put where the bundle's own result would lie; it is checked there like any other. */
-  private async takeCopy(folder: string): Promise<void> {
-    const copy = (await this.copies()).get(`${basename(folder)}.json`);
-    if (copy === undefined) return;
-    await mkdir(folder, { recursive: true });
-    await copyFile(copy, join(folder, 'result.json'));
+  /**
+   * A copy that a worker wrote elsewhere, put where the bundle's own result would lie; it is checked there like any other. false: there is
+   * none. Throws AppFailure `input.file` where two differ: nothing says which one is meant.
+   */
+  private async takeCopy(folder: string): Promise<boolean> {
+    const copies = (await this.copies()).get(`${basename(folder)}.json`) ?? [];
+    const texts = new Map<string, string>();
+    for (const path of copies) {
+      const text = await readInput(path, { limit: mostOfResult, signal: this.o.signal });
+      if (!texts.has(text)) texts.set(text, path);
+    }
+    const [first] = texts.keys();
+    if (first === undefined) return false;
+    if (texts.size > 1)
+      throw new AppFailure(
+        err('input.file', `There are different results for one job: ${[...texts.values()].join(' and ')}.`, {
+          remedy: 'Leave the one that counts in the folder.',
+        }).error,
+      );
+    await writeFileAtomic(join(folder, 'result.json'), first, 0o644);
+    return true;
   }
 
-  private found: Promise<ReadonlyMap<string, string>> | null = null;
-  private copies(): Promise<ReadonlyMap<string, string>> {
+  private found: Promise<Copies> | null = null;
+  private copies(): Promise<Copies> {
     this.found ??= findFiles(this.o.results);
     return this.found;
   }
@@ -208,13 +247,26 @@ const faultOf = (cell: BenchCell, hash: string, fault: AppError): BenchResult =>
   profile: null,
 });
 
+/** As much as a bundle's result may hold, bytes. */
+const mostOfResult = 256 * 2 ** 20;
+
+/** Paths by bare name, in order. */
+type Copies = ReadonlyMap<string, readonly string[]>;
+
 /** Files under a folder by their bare name. Throws AppFailure `input.file` when the folder is not there. */
-async function findFiles(dir: string | undefined): Promise<ReadonlyMap<string, string>> {
-  if (dir === undefined) return new Map();
+async function findFiles(dir: string | undefined): Promise<Copies> {
+  const out = new Map<string, string[]>();
+  if (dir === undefined) return out;
   const entries = await readdir(dir, { recursive: true, withFileTypes: true }).catch((fault: { code?: string }) => {
-    throw new AppFailure(err('input.file', `The folder of results ${dir} cannot be read (${fault.code}).`).error);
+    throw new AppFailure(
+      err('input.file', `The folder of results ${dir} cannot be read (${fault.code}).`, {
+        remedy: 'Name the folder that `cudamaster worker --results` wrote to.',
+      }).error,
+    );
   });
-  return new Map(entries.filter((e) => e.isFile()).map((e) => [e.name, join(e.parentPath, e.name)]));
+  const files = entries.filter((e) => e.isFile()).map((e) => join(e.parentPath, e.name));
+  for (const path of files.sort()) out.set(basename(path), [...(out.get(basename(path)) ?? []), path]);
+  return out;
 }
 
 /**

@@ -1,4 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { systemCode } from '../base/fault.ts';
@@ -68,7 +69,9 @@ export class BenchFolder {
     const text = await readText(file);
     if (text === null) return null;
     try {
-      return parse(file, text, benchResultSchema);
+      const found = parse(file, text, benchResultSchema);
+      // A file that was renamed tells of another cell.
+      return found.cell === cell.id ? found : null;
     } catch (fault) {
       if (fault instanceof AppFailure && fault.error.code === 'format.newer') throw fault;
       return null;
@@ -85,8 +88,19 @@ export class BenchFolder {
     return out;
   }
 
-  writeResult = (result: BenchResult): Promise<void> =>
-    writeFileAtomic(this.resultPath(result.cell), `${JSON.stringify(result)}\n`, 0o644);
+  /** Throws AppFailure `input.bundle` for what could not be read again: figures beyond all numbers, made of times that no GPU needs. */
+  async writeResult(result: BenchResult): Promise<void> {
+    const text = JSON.stringify(result);
+    const again = benchResultSchema.safeParse(JSON.parse(text));
+    if (!again.success)
+      throw new AppFailure(
+        err('input.bundle', `The result of ${result.cell} gives figures that are no numbers.`, {
+          remedy: 'Run its bundle once more.',
+          detail: z.prettifyError(again.error).slice(0, 500),
+        }).error,
+      );
+    await writeFileAtomic(this.resultPath(result.cell), `${text}\n`, 0o644);
+  }
 
   write = (name: string, text: string): Promise<void> => writeFileAtomic(join(this.dir, name), text, 0o644);
 
@@ -122,21 +136,43 @@ export async function listBenches(root: string): Promise<string[]> {
   return names.sort();
 }
 
+/** A file's text; null: it is not there. A pipe would be waited for without end. Throws AppFailure `input.file`. */
 async function readText(path: string): Promise<string | null> {
+  const unreadable = (why: string): AppFailure =>
+    new AppFailure(
+      err('input.file', `${path} cannot be read: ${why}.`, {
+        remedy: 'Check its permissions, or move it out of the bench: what it held is then measured or taken in again.',
+      }).error,
+    );
   try {
-    return await readFile(path, 'utf8');
+    const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    try {
+      if (!(await file.stat()).isFile()) throw unreadable('it is no file');
+      return await file.readFile('utf8');
+    } finally {
+      await file.close();
+    }
   } catch (fault) {
-    if (systemCode(fault) === 'ENOENT') return null;
-    throw fault;
+    if (fault instanceof AppFailure) throw fault;
+    const code = systemCode(fault);
+    if (code === 'ENOENT') return null;
+    throw unreadable(code ?? String(fault));
   }
 }
+
+const damaged = (file: string, why: string): AppFailure =>
+  new AppFailure(
+    err('format.invalid', `${file}${why}`, {
+      remedy: 'Restore it from a copy, or begin another bench; results that lie beside it are kept.',
+    }).error,
+  );
 
 function parse<T>(file: string, text: string, schema: z.ZodType<T>): T {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new AppFailure(err('format.invalid', `${file} is no JSON.`).error);
+    throw damaged(file, ' is no JSON.');
   }
   const version = (value as { version?: unknown } | null)?.version;
   if (typeof version === 'number' && version > FORMAT.bench)
@@ -147,5 +183,5 @@ function parse<T>(file: string, text: string, schema: z.ZodType<T>): T {
     );
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new AppFailure(err('format.invalid', `${file}: ${z.prettifyError(parsed.error).slice(0, 500)}`).error);
+  throw damaged(file, `: ${z.prettifyError(parsed.error).slice(0, 500)}`);
 }

@@ -1,5 +1,6 @@
 import {
   type AppError,
+  AppFailure,
   type Bench,
   type BenchCell,
   type BenchResult,
@@ -184,6 +185,16 @@ function missingOf(cell: BenchCell, result: BenchResult | null): { cell: string;
   return [{ cell: cell.id, reason: fault ? fault.message : 'not run yet' }];
 }
 
+/** Title and category; of a task that is gone its id. What was measured of it stays. */
+function taskOf(planner: ReportInput['planner'], id: string): { readonly title: string; readonly category: string } {
+  try {
+    return planner.task(id).task;
+  } catch (fault) {
+    if (!(fault instanceof AppFailure)) throw fault;
+    return { title: id, category: 'unknown' };
+  }
+}
+
 function entryOf(
   planner: ReportInput['planner'],
   cell: BenchCell,
@@ -191,7 +202,7 @@ function entryOf(
   machine: number,
 ): Entry | null {
   if (evaluation === null) return null;
-  const { task } = planner.task(cell.task);
+  const task = taskOf(planner, cell.task);
   const { figures, library } = evaluation;
   const total = figures?.sizes.reduce((sum, size) => sum + size.weight, 0) ?? 0;
   const rows = (figures?.sizes ?? []).map((size): SizeRow => {
@@ -316,6 +327,10 @@ function clocksOf(results: readonly BenchResult[]): BenchReport['clocks'] {
   return sm.length > 0 && memory.length > 0 ? { sm: range(sm), memory: range(memory) } : null;
 }
 
+/** Whether a candidate's figures count: it was right in verified and in timed calls. */
+export const isRight = ({ outcome }: Pick<Entry, 'outcome'>): boolean =>
+  outcome === 'accepted' || outcome === 'trade-off' || outcome === 'not-faster';
+
 /** Candidates: P of those that were measured and are right; a rejected one reaches nothing. Libraries: their weighted mean likewise. */
 function successOf(entries: readonly Entry[]): Success[] {
   const out: Success[] = [];
@@ -332,10 +347,6 @@ function successOf(entries: readonly Entry[]): Success[] {
       reached: taus.map((tau) => ({ tau, count: values.filter((v) => v !== null && v >= tau).length })),
     });
   };
-  const right = (e: Entry): number | null =>
-    e.outcome === 'accepted' || e.outcome === 'trade-off' || e.outcome === 'not-faster'
-      ? (e.score?.value ?? null)
-      : null;
   const groups = sizeSets.flatMap((sizes) =>
     dtypes.map((dtype) => entries.filter((e) => e.sizes === sizes && e.dtype === dtype)),
   );
@@ -343,7 +354,7 @@ function successOf(entries: readonly Entry[]): Success[] {
     add(
       'candidate',
       group.filter((e) => e.candidate !== null),
-      right,
+      (e) => (isRight(e) ? (e.score?.value ?? null) : null),
     );
     add(
       'library',

@@ -49,19 +49,34 @@ export const benchCellSchema = z.object({
 });
 export type BenchCell = z.infer<typeof benchCellSchema>;
 
+/** The id of a cell, from what it measures. */
+export const cellName = ({ stage, task, dtype, version }: Omit<BenchCell, 'id' | 'sizes'>): string =>
+  `${stage}.${task}.${dtype}${stage === 'profile' ? `.${version}` : ''}`;
+
 /** bench.json */
-export const benchSchema = z.object({
-  format: z.literal('cudamaster-bench'),
-  version: z.number().int(),
-  id: z.string(),
-  createdAt: z.iso.datetime(),
-  programVersion: z.string(),
-  /** Everything random in the bench derives from it. */
-  rootSeed: z.string(),
-  config: benchConfigSchema,
-  candidates: z.array(benchCandidateSchema),
-  cells: z.array(benchCellSchema),
-});
+export const benchSchema = z
+  .object({
+    format: z.literal('cudamaster-bench'),
+    version: z.number().int(),
+    id: z.string(),
+    createdAt: z.iso.datetime(),
+    programVersion: z.string(),
+    /** Everything random in the bench derives from it. */
+    rootSeed: z.string(),
+    config: benchConfigSchema,
+    candidates: z.array(benchCandidateSchema),
+    cells: z.array(benchCellSchema).min(1),
+  })
+  .superRefine(({ cells }, context) => {
+    const seen = new Set<string>();
+    for (const [at, cell] of cells.entries()) {
+      const say = (message: string): void => context.addIssue({ code: 'custom', path: ['cells', at], message });
+      // The name leads to the result: under a wrong one figures of one task would be shown as another's, or count twice.
+      if (cell.id !== cellName(cell)) say(`"${cell.id}" is no name of this cell: expected "${cellName(cell)}"`);
+      if (seen.has(cell.id)) say(`"${cell.id}" is there twice`);
+      seen.add(cell.id);
+    }
+  });
 export type Bench = z.infer<typeof benchSchema>;
 
 /** results/CELL.json: what a cell gave. A cell that could not be run keeps why, and is run again by a resume. */

@@ -24,7 +24,9 @@ function cellOf(set: SampleSet, arms: readonly ArmId[]): Cell {
   const columns = arms.map((arm) => set.arms[arm] ?? []);
   const rows: number[] = [];
   let blocks = 0;
-  for (let block = 0; block < set.blocks; block++) {
+  // A count beyond the calls that are there would be hours of nothing.
+  const there = Math.min(set.blocks, Math.floor(Math.max(0, ...columns.map((column) => column.length)) / 2));
+  for (let block = 0; block < there; block++) {
     const row = columns.map((column) => {
       const first = column[2 * block];
       const second = column[2 * block + 1];
@@ -53,8 +55,11 @@ export function tableOf(samples: readonly SampleSet[], options: TableOptions): T
   const problems: Cell[][] = Array.from({ length: options.problems }, () => []);
   for (const set of samples) {
     if (set.kind !== options.kind || set.quantity !== options.quantity) continue;
+    const cells = problems[set.problem];
+    // The same process twice would pass for two that agree, and narrow the interval.
+    if (cells === undefined || cells.some(({ process }) => process === set.process)) continue;
     const cell = cellOf(set, options.arms);
-    if (cell.blocks >= options.minBlocks) problems[set.problem]?.push(cell);
+    if (cell.blocks >= options.minBlocks) cells.push(cell);
   }
   for (const cells of problems) cells.sort((a, b) => a.process - b.process);
   return { arms: options.arms, problems };

@@ -24,7 +24,8 @@ export interface BundleSettings {
 }
 
 /** A path as a shell takes it, to be copied from the screen. */
-const quoted = (path: string): string => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+export const quoted = (path: string): string =>
+  /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 
 /**
  * Hands jobs to someone else: writes a self-contained folder and parks; asked again for the same job (same job, position and seed),

@@ -42,7 +42,7 @@ export function forestSvg(groups: readonly Comparison[], id: string): string {
       ...marks,
     ];
   });
-  const title = `${first.name}, ${first.sizes} sizes: P and its 95 % interval`;
+  const title = `${first.name}, ${first.sizes} sizes: ${first.figure} and its 95 % interval`;
   return picture({
     id,
     title,
@@ -69,8 +69,8 @@ export function forestSvg(groups: readonly Comparison[], id: string): string {
         ),
         svgText(axis.at(v), TOP - 8, `${decade(v)}×`, 'middle'),
       ]),
-      svgText(axis.at(1) - 6, bottom + 16, 'slower than origin', 'end'),
-      svgText(axis.at(1) + 6, bottom + 16, 'faster than origin'),
+      svgText(axis.at(1) - 6, bottom + 16, `slower than ${first.against}`, 'end'),
+      svgText(axis.at(1) + 6, bottom + 16, `faster than ${first.against}`),
       ...groups.flatMap((g, k) => [
         mark(
           { shape: g.dtype === 'fp32' ? 'circle' : 'square', hollow: g.dtype !== 'fp32', label: '' },

@@ -1,7 +1,7 @@
 import { type Dtype, dtypes, type Estimate, type SizeSet, sizeSets } from '../contract/index.ts';
 import { type Cell, htmlTable, paragraph, pictured } from '../profile/html.ts';
 import { forestSvg } from './forest.ts';
-import type { BenchReport, Entry, SizeRow } from './report.ts';
+import { type BenchReport, type Entry, isRight, type SizeRow } from './report.ts';
 import {
   byName,
   figure,
@@ -16,10 +16,13 @@ import {
   verdictWords,
 } from './words.ts';
 
-/** What is set against what: one figure per task (P) and one per size. */
+/** What is set against what: one figure per task and one per size. */
 interface Arm {
-  readonly id: 'candidate' | 'library';
+  readonly id: 'candidate' | 'versus' | 'library';
   readonly name: string;
+  readonly against: 'origin' | 'library';
+  /** What stands for a task. */
+  readonly figure: string;
   readonly tried: (e: Entry) => boolean;
   readonly ofTask: (e: Entry) => Estimate | null;
   readonly ofSize: (row: SizeRow) => Estimate | null;
@@ -30,25 +33,42 @@ const arms: readonly Arm[] = [
     id: 'candidate',
     name: 'Candidate over origin',
     tried: (e) => e.candidate !== null,
-    ofTask: (e) => e.score,
+    against: 'origin',
+    figure: 'P',
+    ofTask: (e) => (isRight(e) ? e.score : null),
     ofSize: (row) => row.speedup,
+  },
+  {
+    id: 'versus',
+    name: 'Candidate over library',
+    tried: (e) => e.candidate !== null && e.library !== null,
+    against: 'library',
+    figure: 'ratio at the size with most weight',
+    ofTask: (e) => (isRight(e) ? (heaviest(e)?.libraryVersusCandidate ?? null) : null),
+    ofSize: (row) => row.libraryVersusCandidate,
   },
   {
     id: 'library',
     name: 'Library over origin',
     tried: (e) => e.library !== null,
+    against: 'origin',
+    figure: 'P',
     ofTask: (e) => e.library?.score ?? null,
     ofSize: (row) => row.librarySpeedup,
   },
 ];
 
-export interface Comparison {
+/** The size with most weight in P. */
+const heaviest = (e: Entry): SizeRow | undefined => e.rows.toSorted((a, b) => b.share - a.share)[0];
+
+export interface Comparison extends Pick<Arm, 'name' | 'against' | 'figure'> {
   readonly arm: Arm['id'];
-  readonly name: string;
   readonly dtype: Dtype;
   readonly sizes: SizeSet;
   /** Tasks that have such a version. */
   readonly tried: number;
+  /** Tasks of which the version has no figure: wrong, not built, not measured. */
+  readonly unknown: readonly string[];
   /** Those with a figure, the largest ratio first. */
   readonly tasks: readonly { readonly task: string; readonly p: Estimate }[];
   readonly bySize: Readonly<Record<Verdict, number>>;
@@ -65,14 +85,18 @@ export function comparisons(r: Pick<BenchReport, 'entries'>): Comparison[] {
           const p = arm.ofTask(e);
           return p === null ? [] : [{ task: e.task, p }];
         });
-        const bySize = own.flatMap((e) => e.rows.flatMap((row) => arm.ofSize(row) ?? [])).map(verdictOf);
+        const counted = own.filter((e) => arm.id === 'library' || isRight(e));
+        const bySize = counted.flatMap((e) => e.rows.flatMap((row) => arm.ofSize(row) ?? [])).map(verdictOf);
         return [
           {
             arm: arm.id,
             name: arm.name,
+            against: arm.against,
+            figure: arm.figure,
             dtype,
             sizes,
             tried: own.length,
+            unknown: own.flatMap((e) => (arm.ofTask(e) === null ? e.task : [])),
             tasks: tasks.sort((a, b) => b.p.value - a.p.value),
             bySize: count(bySize),
           },
@@ -116,11 +140,10 @@ function sumOf(all: readonly Comparison[]): string {
       if (own.length === 0) return [];
       const verdicts = own.flatMap((c) => c.tasks.map(({ p }) => verdictOf(p)));
       const { faster, slower, open } = count(verdicts);
-      return [
-        `${arm.name}: of ${verdicts.length} comparisons (a task in a type at a size set) ${faster} are faster, ${slower} slower, ${open} not told apart.`,
-      ];
+      return [`${arm.name}: ${faster} of ${verdicts.length} faster, ${slower} slower, ${open} not told apart.`];
     })
-    .join(' ');
+    .join(' ')
+    .concat(' Counted: every task in every type at every size set.');
 }
 
 /** "Vendor library over origin, fp32, published sizes: faster for 26 of 31 tasks (half of them gain at least 17×), slower for …" */
@@ -133,13 +156,12 @@ export function sentenceOf(c: Comparison): string {
   ];
   const where = (what: string, names: string[]): string =>
     names.length === 0 ? `${what} for none` : `${what} for ${names.length} (${list(names)})`;
-  const unknown = c.tried - c.tasks.length;
   return [
-    `${c.name}, ${c.dtype}, ${c.sizes} sizes: faster for ${faster.length} of ${c.tried} tasks`,
+    `${c.name}${c.figure === 'P' ? '' : ` (${c.figure})`}, ${c.dtype}, ${c.sizes} sizes: faster for ${faster.length} of ${c.tried} tasks`,
     middle === null ? '' : `median of all ${times(middle)}`,
     where('slower', slower),
     ...(open.length > 0 ? [where('not told apart', open)] : []),
-    ...(unknown > 0 ? [`${unknown} without a figure`] : []),
+    ...(c.unknown.length > 0 ? [where('no figure', [...c.unknown].sort(byName))] : []),
   ]
     .filter((part) => part !== '')
     .join(', ')
@@ -148,7 +170,7 @@ export function sentenceOf(c: Comparison): string {
 
 function table(all: readonly Comparison[]): string {
   return htmlTable(
-    'Against the origin: faster or slower where the 95 % interval of P lies on one side of 1×, else not told apart (each task by itself: of 20 intervals one misses by chance)',
+    `Faster or slower where the 95 % interval of a task’s P lies on one side of 1×, else not told apart (each task by itself: of 20 intervals one misses by chance)${all.some((c) => c.arm === 'versus') ? '; candidate over library: by the ratio at the size with most weight' : ''}`,
     [
       'Compared',
       'Sizes',
@@ -158,9 +180,9 @@ function table(all: readonly Comparison[]): string {
       'Not told apart',
       'Slower',
       'No figure',
-      'Median P',
-      'Largest P',
-      'Smallest P',
+      'Median',
+      'Largest',
+      'Smallest',
       'Sizes where faster',
       'Sizes not told apart',
       'Sizes where slower',
@@ -173,7 +195,7 @@ function table(all: readonly Comparison[]): string {
         c.dtype,
         figure(String(c.tried)),
         ...(['faster', 'open', 'slower'] as const).map((verdict) => figure(String(named(c, verdict).length))),
-        figure(String(c.tried - c.tasks.length)),
+        figure(String(c.unknown.length)),
         number(median(c.tasks.map(({ p }) => p.value)), times),
         first ? ratio(first.p) : figure(NONE),
         last ? ratio(last.p) : figure(NONE),

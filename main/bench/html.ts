@@ -124,7 +124,7 @@ function environment(r: BenchReport): string[] {
   return [
     htmlTable(
       'Machines, by the letter that stands beside every result',
-      ['', 'GPU', 'UUID', 'Driver', 'CUDA', 'nvcc', 'Host compiler', 'ncu', 'Containment', 'Jobs'],
+      ['Letter', 'GPU', 'UUID', 'Driver', 'CUDA', 'nvcc', 'Host compiler', 'ncu', 'Containment', 'Jobs'],
       rows,
     ),
     r.machines.length > 1

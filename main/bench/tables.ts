@@ -28,6 +28,7 @@ const error = (x: number | null | undefined): Cell => number(x ?? null, ulps);
 export function scoreTable(r: BenchReport, sizes: SizeSet): string {
   const entries = r.entries.filter((e) => e.sizes === sizes);
   const measured = entries.some((e) => e.candidate !== null);
+  const remarks = entries.some((e) => e.outcome !== 'valid' && e.reason !== '');
   const whose = measured ? 'candidate' : 'origin';
   return htmlTable(
     `P is the weighted mean of the speed-ups over the origin at the ${sizes} sizes, with its 95 % interval; errors are the ${whose}’s`,
@@ -35,25 +36,24 @@ export function scoreTable(r: BenchReport, sizes: SizeSet): string {
       'Task',
       'Type',
       'GPU',
-      'Category',
       'Outcome',
-      ...(measured ? ['Candidate', 'P of the candidate', 'Against origin', 'P_min', 'Geometric mean'] : []),
+      ...(measured ? ['P of the candidate', 'Against origin', 'P_min', 'Geometric mean'] : []),
       'Library',
       'P of the library',
       'Against origin',
       'Max error, ulp',
       'RMS error, ulp',
       'Of the limit',
+      'Category',
+      ...(measured ? ['Candidate'] : []),
+      ...(remarks ? ['Why'] : []),
     ],
     entries.map((e): Cell[] => [
       taskCell(e.task),
       e.dtype,
       letter(e.machine),
-      e.category,
-      e.outcome === 'valid' ? 'valid' : `${e.outcome}: ${e.reason}`,
-      ...(measured
-        ? [e.candidate ?? '', ratio(e.score), verdictText(e.score), number(e.pMin, times), number(e.geomean, times)]
-        : []),
+      e.outcome,
+      ...(measured ? [ratio(e.score), verdictText(e.score), number(e.pMin, times), number(e.geomean, times)] : []),
       e.library === null
         ? 'none'
         : e.library.status === 'measured'
@@ -64,6 +64,9 @@ export function scoreTable(r: BenchReport, sizes: SizeSet): string {
       error(e.error?.maxUlp),
       error(e.error?.rmsUlp),
       ofLimit(e.error?.worstOfLimit),
+      e.category,
+      ...(measured ? [e.candidate ?? ''] : []),
+      ...(remarks ? [e.outcome === 'valid' ? '' : e.reason] : []),
     ]),
   );
 }
@@ -219,13 +222,14 @@ function sizesTable(entries: readonly Entry[]): string {
       'Type',
       'GPU',
       'Share of P',
+      ...(candidate ? ['Candidate over origin'] : []),
+      ...(library ? [...(candidate ? ['Candidate over library'] : []), 'Library over origin'] : []),
       'Origin',
-      'Origin, caller',
-      ...(candidate ? ['Candidate', 'Candidate, caller', 'Candidate over origin'] : []),
-      ...(library
-        ? [list(titles.sort(byName)), 'Library over origin', ...(candidate ? ['Candidate over library'] : [])]
-        : []),
+      ...(candidate ? ['Candidate'] : []),
+      ...(library ? [list(titles.sort(byName))] : []),
       'Floor',
+      'Origin, caller',
+      ...(candidate ? ['Candidate, caller'] : []),
     ],
     linesOf(entries).map(({ sizes, dtype, row, machine }): Cell[] => [
       sizeText(row.dims),
@@ -233,17 +237,14 @@ function sizesTable(entries: readonly Entry[]): string {
       dtype,
       letter(machine),
       figure(`${percent(100 * row.share)} %`),
+      ...(candidate ? [ratio(row.speedup)] : []),
+      ...(library ? [...(candidate ? [ratio(row.libraryVersusCandidate)] : []), ratio(row.librarySpeedup)] : []),
       span(row.originSpanNs),
-      span(row.originWrapperNs),
-      ...(candidate ? [span(row.candidateSpanNs), span(row.candidateWrapperNs), ratio(row.speedup)] : []),
-      ...(library
-        ? [
-            span(row.librarySpanNs),
-            ratio(row.librarySpeedup),
-            ...(candidate ? [ratio(row.libraryVersusCandidate)] : []),
-          ]
-        : []),
+      ...(candidate ? [span(row.candidateSpanNs)] : []),
+      ...(library ? [span(row.librarySpanNs)] : []),
       row.floorNs === null ? figure(NONE) : figure(`${Number((row.floorNs / 1000).toPrecision(3))} µs`),
+      span(row.originWrapperNs),
+      ...(candidate ? [span(row.candidateWrapperNs)] : []),
     ]),
   );
 }

@@ -105,8 +105,8 @@ describe('figures in words', () => {
   });
 
   it('never show as none or as zero what is small', () => {
-    expect([0.0573, 0.5, 1, 1.002, 0.9961, 1.02, 17.96, 1054.2].map(times)).toEqual(
-      ['0.057', '0.50', '1.00', '1.002', '0.996', '1.02', '18.0', '1054'].map((text) => `${text}×`),
+    expect([0.00032, 0.0573, 0.5, 1, 1.002, 0.9961, 1.02, 17.96, 1054.2].map(times)).toEqual(
+      ['0.00032', '0.057', '0.50', '1.00', '1.002', '0.996', '1.02', '18.0', '1054'].map((text) => `${text}×`),
     );
     expect([0, 0.0004, 0.04, 0.5, 51.08].map(percent)).toEqual(['0', '0.0004', '0.04', '0.5', '51.1']);
     expect([0, 0.5, 1990, 1.88e7, 2.08e32].map(ulps)).toEqual(['0', '0.5', '1990', '1.88·10⁷', '2.08·10³²']);
@@ -162,10 +162,47 @@ describe('a page of many cells', () => {
     expect(short).toContain(
       'faster for 2 of 4 tasks, median of all 10.5×, slower for 1 (alpha), not told apart for 1 (Beta)',
     );
-    expect(short).toContain(
-      'of 16 comparisons (a task in a type at a size set) 8 are faster, 4 slower, 4 not told apart',
-    );
+    expect(short).toContain('Library over origin: 8 of 16 faster, 4 slower, 4 not told apart.');
     expect(short).toContain('1037× <small>551× to 1953×</small>');
+  });
+
+  it('sets candidates against origin and library, and counts no figure of one that was wrong', () => {
+    const made = entries
+      .filter((e) => e.dtype === 'fp32' && e.sizes === 'published')
+      .map((e): Entry => {
+        const wrong = e.task === 'Zeta';
+        const rows = e.rows.map((r, i) => ({
+          ...r,
+          share: i === 0 ? 0.9 : 0.1,
+          speedup: within(2),
+          libraryVersusCandidate: e.library && within(i === 0 ? 0.5 : 3),
+        }));
+        return {
+          ...e,
+          rows,
+          candidate: `${e.task}.cu`,
+          score: within(2),
+          outcome: wrong ? 'wrong-result' : 'accepted',
+        };
+      });
+    const [origin, versus] = comparisons({ entries: made });
+    expect(origin).toMatchObject({
+      arm: 'candidate',
+      tried: 5,
+      unknown: ['Zeta'],
+      bySize: { faster: 8, open: 0, slower: 0 },
+    });
+    expect(versus).toMatchObject({
+      arm: 'versus',
+      tried: 4,
+      unknown: ['Zeta'],
+      bySize: { faster: 3, open: 0, slower: 3 },
+    });
+    expect(versus?.tasks.map(({ p }) => p.value)).toEqual([0.5, 0.5, 0.5]);
+    const page = reportHtml({ ...report, entries: made });
+    expect(page).toContain('no figure for 1 (Zeta)');
+    expect(page).toContain('faster than library');
+    expect(page).toContain('Speed-up of the candidate over the vendor library, fp32');
   });
 
   it('leads to every task, in the order of the alphabet', () => {

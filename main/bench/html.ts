@@ -9,7 +9,7 @@ import { allRooflinesSvg, classesSvg, errorSvg, successSvg } from './pictures.ts
 import type { BenchReport, Entry } from './report.ts';
 import { errorSentence, roofSentence, successSentence } from './sentences.ts';
 import { libraryTable, profileTable, scoreTable, taskSections } from './tables.ts';
-import { byName, figure, letter, NONE, placeOf, ratio, seconds, taskCell, tasksOf, times } from './words.ts';
+import { byName, figure, letter, NONE, placeOf, ratio, seconds, taskCell, tasksOf } from './words.ts';
 
 interface Section {
   readonly title: string;
@@ -310,8 +310,8 @@ function micro(r: BenchReport): string[] {
         row.dtype ?? NONE,
         row.sizes ?? NONE,
         row.paper.baseline,
-        figure(times(row.paper.theirs)),
-        figure(times(row.paper.best)),
+        figure(`${row.paper.theirs}×`),
+        figure(`${row.paper.best}×`),
         row.library ?? NONE,
         ratio(row.ratio),
         ...(measured ? [ratio(row.candidate)] : []),

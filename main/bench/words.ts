@@ -6,11 +6,10 @@ import type { Entry, ProfileEntry } from './report.ts';
 export const NONE = '–';
 export const figure = (text: string): Cell => ({ figure: text });
 
-/** "12.3×": three digits; next to 1 with a digit more, so that a small difference is not read as none. */
+/** "12.3×": three digits; just above 1 one more, so that a small difference is not read as none. */
 export const times = (x: number): string => {
-  if (x > 0 && x < 0.01) return `${Number(x.toPrecision(2))}×`;
-  const digits = x >= 100 ? 0 : x >= 10 ? 1 : x < 0.1 || (Math.abs(x - 1) < 0.01 && x !== 1) ? 3 : 2;
-  return `${x.toFixed(digits)}×`;
+  if (x > 0 && x < 1) return `${x.toPrecision(3)}×`;
+  return `${x.toFixed(x >= 100 ? 0 : x >= 10 ? 1 : x < 1.01 && x !== 1 ? 3 : 2)}×`;
 };
 
 /**

@@ -8,7 +8,7 @@ const STYLE = [
   'p,dl,figcaption,caption{max-width:min(60rem,calc(100vw - 2rem))}h2{margin:2.2rem 0 .4rem}h3{margin:1.6rem 0 0;font-size:1.05rem}a{color:inherit}nav p{margin:.4rem 0}',
   'dt{font-weight:600;margin-top:.4rem}dd{margin:0 0 0 1.2rem}',
   '.wide{overflow-x:auto}table{border-collapse:collapse;margin:.8rem 0;font-size:14px;overflow-wrap:normal}caption{text-align:left;font-weight:600;padding:.3rem 0}',
-  'th,td{border:1px solid var(--rule);padding:.2rem .5rem;text-align:left;vertical-align:top}th{font-weight:600}th.n{text-align:right}tbody th{min-width:9rem}.w{min-width:17rem}',
+  'th,td{border:1px solid var(--rule);padding:.2rem .5rem;text-align:left;vertical-align:top}th{font-weight:600}th.n{text-align:right}tbody th{white-space:nowrap}tbody .w{min-width:17rem;white-space:normal}',
   'td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}td.c,code{font:13px/1.45 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}',
   'td.n small{display:inline-block;min-width:4.8em;font-size:.87em;color:var(--faint)}',
   'td.h{background:rgb(var(--heat)/var(--h,0));text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap;-webkit-print-color-adjust:exact;print-color-adjust:exact}',

@@ -213,15 +213,20 @@ export function DefinitionPanel({ detail }: { readonly detail: TaskDetail }) {
     <Panel title="Definition">
       <CopyLine text={detail.signature} what="signature" />
       <p className="prose">{detail.prompt}</p>
-      <h3>Deviations from the published task</h3>
-      {detail.deviations.length === 0 ? (
-        <p className="muted">None.</p>
-      ) : (
-        <ul className="notes">
-          {detail.deviations.map((text) => (
-            <li key={text}>{text}</li>
-          ))}
-        </ul>
+      {/* What a user made was never published. */}
+      {detail.category !== 'user' && (
+        <>
+          <h3>Deviations from the published task</h3>
+          {detail.deviations.length === 0 ? (
+            <p className="muted">None.</p>
+          ) : (
+            <ul className="notes">
+              {detail.deviations.map((text) => (
+                <li key={text}>{text}</li>
+              ))}
+            </ul>
+          )}
+        </>
       )}
     </Panel>
   );

@@ -315,7 +315,7 @@ function micro(r: BenchReport): string[] {
         row.library ?? NONE,
         ratio(row.ratio),
         ...(measured ? [ratio(row.candidate)] : []),
-        row.at === null ? '' : sizeText(row.at),
+        row.at === null || (row.ratio === null && row.candidate === null) ? '' : sizeText(row.at),
         row.machine === null ? '' : letter(row.machine),
         row.why,
       ]),

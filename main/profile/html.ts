@@ -62,7 +62,7 @@ const figures = (rows: readonly (readonly Cell[])[], at: number): boolean => {
 
 function cellOf(of: Cell, at: number): string {
   if (typeof of === 'string') {
-    const wide = of.length > 36 ? ' class="w"' : '';
+    const wide = of.length > (at === 0 ? 36 : 28) ? ' class="w"' : '';
     return at === 0 ? `<th scope="row"${wide}>${escapeXml(of)}</th>` : `<td${wide}>${escapeXml(of)}</td>`;
   }
   if ('code' in of) return `<td class="c">${escapeXml(of.code)}</td>`;

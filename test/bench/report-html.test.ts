@@ -224,7 +224,9 @@ describe('a page of many cells', () => {
       'large fp32 A',
       'large bf16 B',
     ]);
-    expect(html).toContain('<th scope="row">A</th><td>NVIDIA H200, compute capability 9.0</td><td>GPU-1</td>');
+    expect(html).toContain(
+      '<th scope="row">A</th><td class="w">NVIDIA H200, compute capability 9.0</td><td>GPU-1</td>',
+    );
     expect(html).toContain('2 × NVIDIA H200 (GPUs A, B)');
     expect(html).toContain('No figure: delta.');
   });

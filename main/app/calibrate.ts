@@ -10,9 +10,10 @@ import {
   type Dtype,
   err,
   type Machine,
+  throughputs,
   unwrap,
 } from '../contract/index.ts';
-import { calibrate, type TaskProfile } from '../profile/calibrate.ts';
+import { ADOPTION, calibrate, type TaskProfile } from '../profile/calibrate.ts';
 import { calibrationHtml } from '../profile/calibration-html.ts';
 import { type BenchAnswer, beginBench, findBench, resumeBench } from './bench.ts';
 import { keepCalibration } from './calibration-file.ts';
@@ -80,6 +81,7 @@ async function fromBench(
   const tasks = found.map(({ cell, result }): TaskProfile => ({ task: cell.task, profile: profileOf(result) }));
   const random = new Prng(`calibrate:${about.gpu.uuid}:${bench.rootSeed}`);
   const made = unwrap(calibrate(tasks, { ...about, dtype: params.dtype }, () => random.next()));
+  refuseTooFew(made);
   const calibration: Calibration = uuids.length > 1 ? { ...made, pooled: uuids } : made;
   const html = calibrationHtml(calibration);
   const files: string[] = [];
@@ -89,6 +91,25 @@ async function fromBench(
   }
   if (params.html !== undefined) await writeOutput(params.html, html);
   return { calibration, files: params.html === undefined ? files : [...files, params.html] };
+}
+
+/** Too few values decide nothing: to keep that would only take the place of what an earlier calibration found. */
+function refuseTooFew({ proposals, tasks }: Calibration): void {
+  const most = Math.max(...throughputs.map((key) => proposals[key].n));
+  if (most >= ADOPTION.atLeast) return;
+  throw new AppFailure(
+    err(
+      'usage',
+      `Only ${most} of ${tasks} profiled tasks give a value; ${ADOPTION.atLeast} are needed. Nothing was kept.`,
+      {
+        remedy: 'Profile the whole suite at the large sizes: cudamaster calibrate.',
+        detail: proposals.compute.missing
+          .slice(0, 5)
+          .map(({ task, reason }) => `${task}: ${reason}`)
+          .join('\n'),
+      },
+    ).error,
+  );
 }
 
 function cellsFor(bench: Bench, dtype: Dtype): BenchCell[] {

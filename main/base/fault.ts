@@ -18,7 +18,11 @@ export function fileFault(fault: unknown, path: string, doing: string): AppFailu
       remedy: 'Free some space on that disk, or set CUDAMASTER_HOME to a folder on another one.',
       detail,
     });
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS' || code === 'ENOTDIR' || code === 'EEXIST')
+  if (
+    code === 'EACCES' ||
+    code === 'EPERM' ||
+    ['EROFS', 'ENOTDIR', 'EEXIST', 'ELOOP', 'ENAMETOOLONG'].includes(code ?? '')
+  )
     return new AppFailure({
       code: 'env.not-writable',
       message: `The folder of ${path} cannot be written.`,

@@ -1,3 +1,4 @@
+import { printable } from '../base/printable.ts';
 import { type Estimate, sizeText } from '../contract/index.ts';
 import type { BenchReport } from './report.ts';
 
@@ -7,7 +8,9 @@ export type Cell = string | number | null;
 const field = (value: Cell): string => {
   if (value === null) return '';
   if (typeof value === 'number') return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  // Read in a terminal, too: what would act on it is shown as �.
+  const shown = printable(value);
+  const text = /^[=+\-@\t\r\ufffd]/.test(shown) ? `'${shown}` : shown;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { toAppError } from '../base/fault.ts';
 import { writeFileAtomic } from '../base/files.ts';
 import { withFileLock } from '../base/flock.ts';
+import { ensureDir } from '../base/paths.ts';
 import { printable } from '../base/printable.ts';
 import { type AppError, AppFailure, exitCodeOf, type JobResult, type ToolPaths } from '../contract/index.ts';
 import {
@@ -122,8 +123,10 @@ export async function runWorker(args: readonly string[], given: WorkerIo): Promi
     const folders = new Set<string>();
     for (const path of options.paths) for (const folder of await findBundles(resolve(path))) folders.add(folder);
     const mine = shareOf([...folders], options.part);
-    if (options.list) return await listAll(mine, options, io);
     if (mine.length === 0) io.err(`None of the ${folders.size} bundles falls to this worker.`);
+    if (options.list) return await listAll(mine, options, io);
+    // Before hours of work, not after its first bundle.
+    if (options.results !== undefined) ensureDir(resolve(options.results));
     return await runAll(mine, options, io);
   } catch (fault) {
     return finish([], toAppError(fault), options, io);

@@ -40,6 +40,8 @@ export interface BenchStand {
   readonly missing: readonly string[];
   /** Of them, those with a result of another job: the task, the harness or the plan has changed since. The report shows and names them. */
   readonly outdated: readonly string[];
+  /** Done, but without figures: the machine was at fault (a busy GPU, void samples). A resume tries them again. */
+  readonly spoilt: readonly string[];
   /** Folders that a worker has to run, with how many bundles of each have no result. */
   readonly waiting: readonly { readonly folder: string; readonly bundles: number }[];
 }
@@ -70,6 +72,7 @@ class Drive {
   private readonly failed = new Map<string, AppError>();
   private readonly missing: string[] = [];
   private readonly outdated = new Set<string>();
+  private readonly spoilt: string[] = [];
   private readonly waiting = new Map<string, number>();
   private done = 0;
 
@@ -90,6 +93,7 @@ class Drive {
       failed: [...this.failed].map(([cell, error]) => ({ cell, error })),
       missing: this.missing,
       outdated: [...this.outdated],
+      spoilt: this.spoilt,
       waiting: [...this.waiting].map(([folder, bundles]) => ({ folder, bundles })),
     };
   }
@@ -102,8 +106,8 @@ class Drive {
       if (planned === null) continue;
       // A result of another job (the task's files have changed since) says nothing about this one.
       const same = found?.result && found.jobHash === jobHash(planned.bundle.job);
-      // What the machine spoilt (a busy GPU, void samples) is measured again where it can be.
-      const spoilt = found?.evaluation?.outcome === 'environment' && this.o.executor !== null;
+      // What the machine spoilt (a busy GPU, void samples) is measured again, or looked for again where a worker may have done so.
+      const spoilt = found !== null && isSpoilt(found);
       if (same && !spoilt) this.done++;
       else open.push(planned);
       if (found?.result && !same) this.outdated.add(cell.id);
@@ -166,7 +170,17 @@ class Drive {
         this.waiting.set(folder, (this.waiting.get(folder) ?? 0) + 1);
         return false;
       }
-      const result = resultOf(planned, hash, outcome.result, await this.measured(cell));
+      const measured = await this.measured(cell);
+      let result = resultOf(planned, hash, outcome.result, measured);
+      if (
+        isSpoilt(result) &&
+        executor instanceof BundleExecutor &&
+        (await this.takeCopy(executor.folderOf(bundle, at)))
+      ) {
+        const again = await execute();
+        if (again.kind === 'done') result = resultOf(planned, hash, again.result, measured);
+      }
+      if (isSpoilt(result)) this.spoilt.push(cell.id);
       await this.o.folder.writeResult(result);
       this.outdated.delete(cell.id);
       this.done++;
@@ -234,6 +248,8 @@ class Drive {
     return twin ? ((await this.o.folder.result(twin))?.result ?? null) : null;
   }
 }
+
+const isSpoilt = ({ evaluation }: BenchResult): boolean => evaluation?.outcome === 'environment';
 
 const faultOf = (cell: BenchCell, hash: string, fault: AppError): BenchResult => ({
   format: 'cudamaster-bench-cell',

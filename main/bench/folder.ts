@@ -18,6 +18,7 @@ import {
   err,
   FORMAT,
 } from '../contract/index.ts';
+import { sweepPartial } from '../jobs/bundle-folder.ts';
 
 /**
  * A bench on disk: bench.json (what is measured), sources/ (candidates), results/CELL.json (one file per finished cell), bundles/STAGE/
@@ -110,8 +111,13 @@ export class BenchFolder {
     let holder: number | null = null;
     let refused = false;
     const both = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
+    const alone = async (): Promise<T> => {
+      // What a writer that was killed left half-written: nobody else writes here now.
+      for (const sub of ['', 'results', 'sources']) await sweepPartial(join(this.dir, sub), async () => true);
+      return fn();
+    };
     try {
-      return await withFileLock(join(this.dir, 'driver.lock'), fn, {
+      return await withFileLock(join(this.dir, 'driver.lock'), alone, {
         signal: both,
         onWait: (wait) => {
           refused = true;

@@ -106,11 +106,12 @@ export function benchCommands(program: Command, open: () => Session, finish: Fin
   compareCommand(bench, { list, dtypes: oneOf<Dtype>(dtypes), sizes: sizesOption }, open, finish);
 }
 
-/** 0 all measured; 75 bundles wait; 3 some cells could not be run. */
+/** 0 all measured; 75 bundles wait; that of the first cell that could not be run; 3 the machine spoilt some. */
 function exitOf(stand: BenchAnswer): number {
   if (stand.waiting.length > 0) return exitCodeOf('parked');
   const fault = stand.failed[0]?.error;
-  return fault ? exitCodeOf(fault.code) : 0;
+  if (fault) return exitCodeOf(fault.code);
+  return stand.spoilt.length > 0 ? exitCodeOf('env.timing-void') : 0;
 }
 
 const answerBench = (session: Session, result: Result<BenchAnswer>): number =>
@@ -127,6 +128,10 @@ function benchLines(stand: BenchAnswer): string[] {
   if (stand.outdated.length > 0)
     lines.push(
       `  ${stand.outdated.length} have a result from before the task or the harness changed; the report names them`,
+    );
+  if (stand.spoilt.length > 0)
+    lines.push(
+      `  ${stand.spoilt.length} have no figures because of the machine (the report says why): ${few(stand.spoilt)}. Measure them again with \`bench resume\`; bundles with \`worker --again\` before it.`,
     );
   for (const file of stand.files) lines.push(`  ${file}`);
   lines.push(`  ${stand.folder}`);

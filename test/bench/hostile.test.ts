@@ -1,5 +1,6 @@
 /** Benches from elsewhere: damaged, cut, copied twice, of tasks that are gone. Nothing that was measured is lost, no figure is made of nothing. */
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -192,6 +193,33 @@ it('times that no GPU needs give no figures, and the job waits again', async () 
     const [entry] = report().entries;
     expect([entry.outcome, entry.rows, entry.score]).toEqual(['environment', [], null]);
   }
+});
+
+it('what the machine spoilt is told, and another measurement of it takes its place, from the bundle or from a copy', async () => {
+  const spoil = (result: JobResult): JobResult => timesOf(result, (times) => times.map(() => null));
+  const spoilt = ['published.RELU.fp32', 'published.dot_product.fp32'];
+  await work(bundles(), spoil);
+  for (let time = 0; time < 2; time++) {
+    const stand = await resume();
+    expect([stand.done, [...stand.spoilt].sort()]).toEqual([2, spoilt]);
+  }
+  const copies = join(dir, 'copies');
+  mkdirSync(copies);
+  const own = join(bundleOf('RELU'), 'result.json');
+  const before = readFileSync(own);
+  await work(bundles());
+  renameSync(own, join(copies, `${basename(bundleOf('RELU'))}.json`));
+  writeFileSync(own, before);
+  expect(await resume(copies)).toMatchObject({ done: 2, spoilt: [], missing: [], failed: [] });
+  expect(report().entries.map((e: { outcome: string }) => e.outcome)).toEqual(['valid', 'valid']);
+});
+
+it('what a killed writer left half-written goes with the next resume', async () => {
+  mkdirSync(join(dir, 'results'), { recursive: true });
+  const left = ['.123-0123456789ab.tmp', 'results/.123-0123456789ab.tmp'].map((name) => join(dir, name));
+  for (const path of left) writeFileSync(path, '{');
+  await resume();
+  for (const path of left) expect(existsSync(path)).toBe(false);
 });
 
 it('the same process twice does not make an interval narrower; a count of blocks without calls takes no time', async () => {

@@ -44,6 +44,7 @@ export function forestSvg(groups: readonly Comparison[], id: string): string {
   });
   const title = `${first.name}, ${first.sizes} sizes: ${first.figure} and its 95 % interval`;
   return picture({
+    linked: true,
     id,
     title,
     words: groups

@@ -75,6 +75,7 @@ export function heatmapSvg(entries: readonly Entry[], heat: Heat, id: string): s
   });
   const width = Math.max(760, start + widest * WIDE + 12);
   return picture({
+    linked: true,
     id,
     title: heat.title,
     words: `${heat.title}. ${heatSentence(entries, heat)}`,

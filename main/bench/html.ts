@@ -2,7 +2,7 @@ import { dtypes, type SizeSet, sizeSets, sizeText } from '../contract/index.ts';
 import { type Cell, heading, htmlPage, htmlTable, paragraph, pictured } from '../profile/html.ts';
 import { escapeXml } from '../profile/svg.ts';
 import { inShort } from './headline.ts';
-import { type Heat, heatmapSvg, heatSentence } from './heatmap.ts';
+import { heatmaps } from './maps.ts';
 import { meanings } from './meanings.ts';
 import { classRows, PAPER } from './paper.ts';
 import { allRooflinesSvg, classesSvg, errorSvg, successSvg } from './pictures.ts';
@@ -181,57 +181,6 @@ function success(r: BenchReport): string[] {
     ),
   ];
 }
-
-const heats: readonly (Heat & { readonly id: string })[] = [
-  {
-    id: 'speedup',
-    title: 'Speed-up of the candidate over its origin',
-    value: (row) => row.speedup?.value ?? null,
-    interval: (row) => row.speedup,
-    deepest: 32,
-  },
-  {
-    id: 'versus',
-    title: 'Speed-up of the candidate over the vendor library',
-    value: (row) => row.libraryVersusCandidate?.value ?? null,
-    interval: (row) => row.libraryVersusCandidate,
-    deepest: 32,
-  },
-  {
-    id: 'library',
-    title: 'Speed-up of the vendor library over the origin',
-    value: (row) => row.librarySpeedup?.value ?? null,
-    interval: (row) => row.librarySpeedup,
-    deepest: 32,
-  },
-  {
-    id: 'headroom',
-    title: 'Origin’s time over the least possible time on this GPU (floor)',
-    value: (row) =>
-      row.floorNs !== null && row.originSpanNs !== null && row.floorNs > 0
-        ? row.originSpanNs.value / row.floorNs
-        : null,
-    deepest: 1000,
-  },
-];
-
-/** One map per quantity and type; those without any figure are left out. */
-const heatmaps = (r: BenchReport): string[] =>
-  heats.flatMap((heat) =>
-    dtypes.flatMap((dtype) => {
-      const all = r.entries.filter((e) => e.dtype === dtype);
-      const shown = new Set(all.flatMap((e) => (e.rows.some((row) => heat.value(row) !== null) ? e.task : [])));
-      if (shown.size === 0) return [];
-      const titled = { ...heat, title: `${heat.title}, ${dtype}` };
-      const entries = all.filter((e) => shown.has(e.task));
-      return [
-        pictured(
-          `${titled.title}: ${heatSentence(all, heat)}`,
-          heatmapSvg(entries, titled, `heat-${heat.id}-${dtype}`),
-        ),
-      ];
-    }),
-  );
 
 function profiles(r: BenchReport): string[] {
   if (r.profiles.length === 0) return [];

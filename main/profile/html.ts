@@ -43,11 +43,11 @@ export type Cell =
 
 export const figure = (value: number, digits = 1): Cell => ({ figure: value.toFixed(digits) });
 
-/** Table with a heading row; text in the first column heads its row. '' without rows. */
+/** Table with a heading row, reached by the keyboard where it is wider than the screen; text in the first column heads its row. '' without rows. */
 export function htmlTable(caption: string, head: readonly string[], rows: readonly (readonly Cell[])[]): string {
   if (rows.length === 0) return '';
   return [
-    `<div class="wide"><table><caption>${escapeXml(caption)}</caption>`,
+    `<div class="wide" tabindex="0"><table><caption>${escapeXml(caption)}</caption>`,
     `<thead><tr>${head.map((name, at) => `<th scope="col"${figures(rows, at) ? ' class="n"' : ''}>${escapeXml(name)}</th>`).join('')}</tr></thead><tbody>`,
     ...rows.map((row) => `<tr>${row.map(cellOf).join('')}</tr>`),
     '</tbody></table></div>',
@@ -86,4 +86,6 @@ export const heading = (text: string, id?: string): string =>
 
 /** A picture under one sentence that says what it shows. '' without a picture. */
 export const pictured = (sentence: string, svg: string): string =>
-  svg === '' ? '' : `<figure class="wide"><figcaption>${escapeXml(sentence)}</figcaption>\n${svg}</figure>`;
+  svg === ''
+    ? ''
+    : `<figure class="wide" tabindex="0"><figcaption>${escapeXml(sentence)}</figcaption>\n${svg}</figure>`;

@@ -20,13 +20,15 @@ export interface Picture {
   readonly width: number;
   readonly height: number;
   readonly body: readonly string[];
+  /** It holds links: then it is no image, whose parts nobody can reach. */
+  readonly linked?: boolean;
 }
 
 /** One SVG, self-contained; colours of the page's theme come by CSS variables (html.ts), so a picture alone is drawn in its fallbacks. */
-export function picture({ id, title, words, width, height, body }: Picture): string {
+export function picture({ id, title, words, width, height, body, linked = false }: Picture): string {
   if (!/^[A-Za-z][\w-]*$/.test(id)) throw new RangeError(`picture: "${id}" is no element id`);
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="${id}-title ${id}-desc" font-family="system-ui, sans-serif" font-size="12" fill="var(--ink, #1a1a1a)">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="${linked ? 'group' : 'img'}" aria-labelledby="${id}-title ${id}-desc" font-family="system-ui, sans-serif" font-size="12" fill="var(--ink, #1a1a1a)">`,
     `<title id="${id}-title">${escapeXml(title)}</title>`,
     `<desc id="${id}-desc">${escapeXml(words)}</desc>`,
     ...body.filter((part) => part !== ''),

@@ -273,6 +273,14 @@ describe('a page of many cells', () => {
     }
   });
 
+  it('is reached by the keyboard where it scrolls, and hides no link in an image', () => {
+    expect(html).toContain('class="wide"');
+    expect(html).not.toMatch(/class="wide"(?! tabindex="0")/);
+    const images = [...html.matchAll(/<svg[^>]*role="img"[\s\S]*?<\/svg>/g)].map((m) => m[0]);
+    expect(images.filter((image) => image.includes('<a '))).toEqual([]);
+    expect(html).toMatch(/<svg[^>]*role="group"/);
+  });
+
   it('is printed light, with nothing cut that a screen would scroll', () => {
     const print = html.slice(html.indexOf('@media print{'), html.indexOf('</style>'));
     expect(print).toContain('color-scheme:light');

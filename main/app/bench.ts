@@ -335,7 +335,8 @@ const benchId = (now = new Date().toISOString()): string =>
   `bench-${now.slice(2, 10).replaceAll('-', '')}-${now.slice(11, 16).replace(':', '')}-${randomBytes(2).toString('hex')}`;
 
 export async function findBench(name: string): Promise<string> {
-  const known = await listBenches(benchesDir());
+  if (name === '') throw usage('The name of the bench is empty.', 'Give its id, its folder, or "last".');
+  const known = (await listBenches(benchesDir())).filter((id) => id.startsWith('bench-'));
   const hits = name === 'last' ? known.slice(-1) : known.filter((id) => id === name || id.endsWith(name));
   if (hits.length === 1) return join(benchesDir(), hits[0] as string);
   if (hits.length > 1) throw usage(`"${name}" names several benches: ${hits.join(', ')}.`);

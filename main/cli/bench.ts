@@ -48,7 +48,12 @@ export function benchCommands(program: Command, open: () => Session, finish: Fin
         .argParser(sizesOption)
         .default(['published'], 'published'),
     )
-    .option('--baseline', 'origins and vendor libraries alone: what is measured unless another is asked for')
+    .addOption(
+      new Option(
+        '--baseline',
+        'origins and vendor libraries alone: what is measured unless another is asked for',
+      ).conflicts(['fromHistory', 'candidates']),
+    )
     .option('--from-history', 'the best accepted version of each task and type, none of the bin, against its origin')
     .option(
       '--candidates <paths>',

@@ -293,6 +293,16 @@ it('texts of a result act neither in a page, nor in a table, nor in a terminal',
   for (const cell of cells) expect(cell).not.toMatch(/^[=+@\t\r]|^-(?![\d.])/);
 });
 
+it('an empty name is no bench, however many there are', async () => {
+  const out = join(home, 'data/bench');
+  mkdirSync(join(out, 'bench-261129-1200-abcd'), { recursive: true });
+  expect(await app.resumeBench({ bench: '' }, ctx)).toMatchObject({ ok: false, error: { code: 'usage' } });
+  writeFileSync(join(out, 'notes.txt'), '');
+  // The newest bench, not what else lies there.
+  const last = await app.resumeBench({ bench: 'last' }, ctx);
+  expect(last.ok || last.error.message).toContain('bench-261129-1200-abcd');
+});
+
 it('a place with spaces, quotes and a line end is named so that a shell takes it', async () => {
   const out = join(home, `a b'c"\n😀`);
   const made = await app.bench({ ...what, out }, ctx);

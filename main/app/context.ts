@@ -65,10 +65,17 @@ export function taskParts(app: AppContext, id: string, dtype: Dtype): TaskParts 
   const origin = task.origin[dtype];
   if (!task.task.dtypes.includes(dtype) || origin === undefined)
     throw new AppFailure(
-      err('input.task', `Task ${id} has no ${dtype} version.`, { remedy: `It has: ${task.task.dtypes.join(', ')}.` })
-        .error,
+      err('input.task', `Task ${id} has no ${dtype} version.`, {
+        remedy: `It has: ${task.task.dtypes.join(', ')} (--dtype).`,
+      }).error,
     );
-  return { task, origin, originHash: sha256Hex(origin), taskHash: task.hashes['task.json'] ?? hashJson(task.task) };
+  return { task, origin, originHash: sha256Hex(origin), taskHash: taskHash(task) };
+}
+
+/** Of what defines a task. A reference of ours belongs to the program's version; a user's changes when they edit it. */
+function taskHash({ task, hashes }: LoadedTask): string {
+  const file = hashes['task.json'] ?? hashJson(task);
+  return task.category === 'user' ? hashJson([file, hashes['reference.h'] ?? null]) : file;
 }
 
 /** What the loop is told of a run; the same for every drive of it. */

@@ -129,9 +129,10 @@ export function driveLoop(drive: Drive, provider: ChatProvider): Promise<RunRepo
 /** The task on disk may have changed since the run began: what was measured belongs to the old one. */
 async function noteOtherSources(drive: Drive): Promise<void> {
   const { run, parts, driven } = drive;
+  const { task } = parts.task;
   const what = [
     run.originHash === parts.originHash ? '' : 'the original kernel',
-    run.taskHash === parts.taskHash ? '' : 'task.json',
+    run.taskHash === parts.taskHash ? '' : task.category === 'user' ? 'task.json or reference.h' : 'task.json',
   ].filter((w) => w !== '');
   if (what.length === 0) return;
   await driven.log.event(`task-changed:${parts.originHash}:${parts.taskHash}`, {

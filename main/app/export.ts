@@ -105,11 +105,12 @@ export async function bundleOf(
   app: AppContext,
   store: Store,
   name: string,
-): Promise<{ id: string; bundle: ExportBundle }> {
+): Promise<{ id: string; bundle: ExportBundle; taskChanged: boolean }> {
   const { run, state, found } = await locate(store, name);
   const { task, dtype, sizeSet, profile } = run.config;
   const parts = taskParts(app, task, dtype);
   const at = /^r(\d+)\.a(\d+)$/.exec(found.position);
+  const taskChanged = run.taskHash !== parts.taskHash;
   const bundle = unwrap(
     exportBundle({
       ...found,
@@ -124,11 +125,12 @@ export async function bundleOf(
       originSource: state.originSource || parts.origin,
       baseline: state.baseline,
       measured: await measuredOf(store, run.id, found.position),
-      taskChanged: run.taskHash !== parts.taskHash,
+      taskChanged,
       planSeed: deriveRoot(run.rootSeed, 'plan'),
     }),
   );
-  return { id: at ? versionId(run.id, Number(at[1]), Number(at[2])) : versionId(run.id, 0, 0), bundle };
+  const id = at ? versionId(run.id, Number(at[1]), Number(at[2])) : versionId(run.id, 0, 0);
+  return { id, bundle, taskChanged };
 }
 
 /** For `versions.export`. */
@@ -167,7 +169,13 @@ export interface ExportReport {
 /** Writes the bundle of a version as a ZIP file. */
 export function exportVersion(app: AppContext, params: ExportParams, ctx: ServiceContext): Promise<ExportReport> {
   return withStore(ctx, historyFolder(), async (store) => {
-    const { id, bundle } = await bundleOf(app, store, wantedVersion(params));
+    const { id, bundle, taskChanged } = await bundleOf(app, store, wantedVersion(params));
+    if (taskChanged)
+      ctx.emit({
+        type: 'notice',
+        message:
+          'The task has changed since this run: the test program is of the task as it is now, the figures are of the former one. The report in the file says so.',
+      });
     await writeOutput(params.out, bundle.zip);
     const { zip, sha256, files } = bundle;
     return { version: id, file: params.out, bytes: zip.length, sha256, files: [...files.keys()].sort() };

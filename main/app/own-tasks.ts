@@ -4,11 +4,28 @@ import { basename, join, resolve } from 'node:path';
 import { fileFault } from '../base/fault.ts';
 import { writeOutput } from '../base/files.ts';
 import { ensureDir, ownTasksDir } from '../base/paths.ts';
-import { type AppError, AppFailure, type Dtype, err, type Job, type StepResult, unwrap } from '../contract/index.ts';
+import {
+  type AppError,
+  AppFailure,
+  type Dtype,
+  err,
+  type Job,
+  type Param,
+  type StepResult,
+  unwrap,
+} from '../contract/index.ts';
 import { diagnosticsOf, firstError } from '../evaluate/build-facts.ts';
 import { buildIds } from '../evaluate/builds.ts';
 import { planEvaluation } from '../evaluate/plan.ts';
-import { type DraftOptions, draftTask, type LoadedTask, loadOwn, loadTask, taskIds } from '../evaluate/task/index.ts';
+import {
+  type DraftOptions,
+  draftTask,
+  type LoadedTask,
+  loadOwn,
+  loadTask,
+  removedTasks,
+  taskIds,
+} from '../evaluate/task/index.ts';
 import { LocalExecutor } from '../jobs/local.ts';
 import { resolveTools } from '../toolchain/index.ts';
 import { type AppContext, settingsOf } from './context.ts';
@@ -26,6 +43,21 @@ export interface DraftAnswer {
   readonly dtype: Dtype;
   readonly folder: string;
   readonly files: readonly string[];
+  /** How each parameter of the wrapper was understood. */
+  readonly parameters: readonly string[];
+}
+
+const roleText = (param: Param): string => {
+  if (param.role === 'scalar') return `${param.name}: ${param.ctype}, ${param.value}`;
+  const what = { in: 'input', inout: 'read and overwritten', out: 'output, not read (--inout NAME if it is)' }[
+    param.role
+  ];
+  return `${param.name}: ${what}, ${param.count} elements`;
+};
+
+function refuseShipped(app: AppContext, id: string, remedy: string): void {
+  if (taskIds(app.root).includes(id))
+    throw failure('input.task', `A task named "${id}" ships with CUDAMaster.`, remedy);
 }
 
 /** Largest source that is read, bytes: a kernel, not a data file. */
@@ -51,9 +83,10 @@ async function sourceOf(file: string): Promise<string> {
  * Makes a task folder from a user's .cu: task.json, the source as origin, and a reference.h to be filled in. Nothing is compiled or run.
  * Throws AppFailure `input.task`, `input.file`, `usage`, `env.*`.
  */
-export async function draftOwnTask(params: DraftParams): Promise<DraftAnswer> {
+export async function draftOwnTask(app: AppContext, params: DraftParams): Promise<DraftAnswer> {
   const { file, out, ...options } = params;
   const { task, dtype, files } = unwrap(draftTask(await sourceOf(file), options));
+  refuseShipped(app, task.id, 'Give it another one with --id.');
   const folder = resolve(out ?? task.id);
   const there = await readdir(folder).catch((fault: unknown) => {
     if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return [];
@@ -65,7 +98,7 @@ export async function draftOwnTask(params: DraftParams): Promise<DraftAnswer> {
     throw fileFault(fault, folder, 'Making the folder');
   });
   for (const [name, text] of Object.entries(files)) await writeOutput(join(folder, name), text);
-  return { task: task.id, dtype, folder, files: Object.keys(files) };
+  return { task: task.id, dtype, folder, files: Object.keys(files), parameters: task.wrapper.params.map(roleText) };
 }
 
 export interface AddParams {
@@ -101,8 +134,7 @@ export async function addOwnTask(app: AppContext, params: AddParams, ctx: Servic
   const folder = resolve(params.folder);
   const task = unwrap(loadOwn(folder));
   const { id, dtypes } = task.task;
-  if (taskIds(app.root).includes(id))
-    throw failure('input.task', `A task named "${id}" ships with CUDAMaster.`, 'Give yours another id in task.json.');
+  refuseShipped(app, id, 'Give yours another id in task.json.');
   const target = join(ownTasksDir(), id);
   const exists = taskIds(app.root, ownTasksDir()).includes(id);
   if (exists && folder === target)
@@ -195,8 +227,8 @@ async function copyTask(task: LoadedTask, from: string, target: string): Promise
 /** Moves a task of the user's own out of the list; its files are kept. Gives back where they are. */
 async function putAside(id: string): Promise<string> {
   const own = ensureDir(ownTasksDir());
-  const aside = ensureDir(join(own, '.removed'));
-  const stamp = new Date().toISOString().replace(/[-:]|\.\d+Z$/g, '');
+  const aside = ensureDir(join(own, removedTasks));
+  const stamp = new Date().toISOString().replace(/[-:.]/g, '');
   const target = join(aside, `${id}-${stamp}-${randomBytes(2).toString('hex')}`);
   await rename(join(own, id), target).catch((fault: unknown) => {
     throw fileFault(fault, join(own, id), 'Moving the task');

@@ -86,12 +86,20 @@ function newCommand(tasks: Command, open: () => Session, finish: Finish): void {
     .option('--id <id>', 'id of the task; default: the wrapper’s name')
     .option('--title <text>', 'a line for lists')
     .option('--describe <text>', 'what is computed, as mathematics: told to the agents')
-    .option('--count <name=expression>', 'elements of a pointer parameter, as A=N*M (repeat)', pairs)
+    .option(
+      '--count <name=expression>',
+      'elements of a pointer parameter, as A=N*M (repeat); needed where there are several dimensions',
+      pairs,
+    )
     .option('--value <name=expression>', 'value of a scalar parameter, as alpha=0.5 (repeat)', pairs)
     .option('--inout <name>', 'a pointer parameter that is read and written (repeat)', collect)
     .option('--int <name=lo:hi>', 'values of an int input, hi excluded, as index=0:N (repeat)', pairs)
-    .option('--size <sizes>', 'a size that is timed and scored, as N=1024,M=64 (repeat; at least one)', collect)
-    .option('--flops <expression>', 'floating-point operations that a call needs at least')
+    .option(
+      '--size <sizes>',
+      'a size that is timed and scored, as N=1024,M=64: its names are the dimensions (repeat; at least one)',
+      collect,
+    )
+    .option('--flops <expression>', 'needed: floating-point operations of a call, at least; 0 if it only moves data')
     .option('--out <dir>', 'folder to make; default: the id, here')
     .option(...json)
     .exitOverride()
@@ -112,9 +120,11 @@ function newCommand(tasks: Command, open: () => Session, finish: Finish): void {
     });
 }
 
-const draftLines = ({ task, dtype, folder, files }: DraftAnswer): string[] => [
+const draftLines = ({ task, dtype, folder, files, parameters }: DraftAnswer): string[] => [
   `Task ${task}, ${dtype}:`,
   ...files.map((file) => `  ${folder}/${file}`),
+  'Parameters, as they were understood:',
+  ...parameters.map((text) => `  ${text}`),
   'Next:',
   '  1. Fill in reference.h: what every output element must be, in double. Results are proven against it.',
   '  2. Read task.json: sizes, extra verification inputs, limits.',
@@ -125,5 +135,5 @@ const addedLines = ({ task, dtypes, folder, compiled, former }: AddAnswer): stri
   ...compiled.map(({ file, dtype, state, why }) => `  ${file} (${dtype}): ${state}${why === '' ? '' : `, ${why}`}`),
   ...(former === null ? [] : [`  the former ${task} is kept in ${former}`]),
   `Task ${task} is in the list; its files: ${folder}`,
-  `Next: cudamaster optimize ${task} --dtype ${dtypes[0]}`,
+  `Next: cudamaster optimize ${task} --dtype ${dtypes[0]} (a candidate of yours: wrapper WRAPPER_optimized, kernels NAME_kernel_optimized)`,
 ];

@@ -65,17 +65,18 @@ export const libraryStep = (
   untrusted: boolean,
 ): BuildStep => buildStep(id, armCompileArgs(variant, files, own), [files.source, files.versionScript], untrusted);
 
+/** A reference that forgets to answer would be compared with whatever lies in the registers: in a user's that is an error. */
+function judgeLine(task: string, own: boolean): CompileLine {
+  const line = judgeCompileArgs({ task, output: made.judge });
+  return own ? { ...line, args: ['-Werror=return-type', ...line.args] } : line;
+}
+
 /**
  * Runner, judge and shim: trusted, without candidate code. `headers`: names of the harness's headers. `own`: the reference in the judge is
  * the user's.
  */
 export const harnessSteps = (task: string, variant: Variant, headers: readonly string[], own = false): BuildStep[] => [
   buildStep(buildIds.runner, runnerCompileArgs(variant), ['runner.cu', ...headers], false),
-  buildStep(
-    buildIds.judge,
-    judgeCompileArgs({ task, output: made.judge }),
-    ['judge.cpp', 'reference.h', ...headers],
-    own,
-  ),
+  buildStep(buildIds.judge, judgeLine(task, own), ['judge.cpp', 'reference.h', ...headers], own),
   buildStep(buildIds.shim, shimCompileArgs(), ['shim.cpp'], false),
 ];

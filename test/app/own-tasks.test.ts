@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadTask, taskIds } from '../../main/evaluate/task/index.ts';
+import { unknownNames } from '../../main/evaluate/task/reference-names.ts';
 import { inProcess } from '../cli/program.ts';
 import { root } from './lab.ts';
 
@@ -69,6 +70,12 @@ describe('a task of the user’s own', { timeout: 300_000 }, () => {
     const drafted = await run('tasks', 'new', join(home, 'saxpy.cu'), ...asked, '--out', made(), '--json');
     expect(drafted.code, drafted.err + drafted.out).toBe(0);
     expect(drafted.last).toMatchObject({ task: 'saxpy', dtype: 'fp32', folder: made() });
+    expect((drafted.last as { parameters: string[] }).parameters).toEqual([
+      'n: int, n',
+      'a: float, 2.5',
+      'x: input, n elements',
+      'y: read and overwritten, n elements',
+    ]);
     expect(readdirSync(made()).sort()).toEqual(['origin.fp32.cu', 'reference.h', 'task.json']);
     expect(readFileSync(join(made(), 'origin.fp32.cu'), 'utf8')).toBe(saxpy);
 
@@ -77,6 +84,14 @@ describe('a task of the user’s own', { timeout: 300_000 }, () => {
     expect(errorOf(unfinished.last)).toMatchObject({ code: 'input.task' });
     expect(errorOf(unfinished.last).message).toMatch(/reference\.h does not compile \(fp32\): .*#error/);
     expect(existsSync(join(own(), 'saxpy'))).toBe(false);
+
+    // Nothing in the place of the form's line: at() returns nothing, which a compiler lets pass unless it is told not to.
+    const form = readFileSync(join(made(), 'reference.h'), 'utf8');
+    writeFileSync(join(made(), 'reference.h'), form.replace(/^#error.*$/m, ''));
+    const silent = await run('tasks', 'add', made(), '--json');
+    expect(silent.code).toBe(2);
+    expect(errorOf(silent.last).message).toMatch(/reference\.h does not compile .*return-type/);
+    writeFileSync(join(made(), 'reference.h'), form);
 
     fillIn(made());
     const added = await run('tasks', 'add', made(), '--json');
@@ -101,6 +116,15 @@ describe('a task of the user’s own', { timeout: 300_000 }, () => {
     const bundled = await run('eval', 'saxpy', '--candidate', join(home, 'fast.cu'), '--executor', 'bundle');
     expect(bundled.code, bundled.err + bundled.out).toBe(75);
 
+    // Only the reference is another one: a run that goes on says so.
+    const kept = join(own(), 'saxpy/reference.h');
+    const before = readFileSync(kept, 'utf8');
+    writeFileSync(kept, `${before}// edited\n`);
+    const resumed = await run('resume', 'last');
+    expect(resumed.code).toBe(75);
+    expect(resumed.err + resumed.out).toContain('Since the run began, task.json or reference.h changed.');
+    writeFileSync(kept, before);
+
     const twice = await run('tasks', 'add', made(), '--json');
     expect(twice.code).toBe(2);
     expect(errorOf(twice.last)).toMatchObject({ code: 'usage', remedy: 'Replace it with --replace.' });
@@ -115,7 +139,12 @@ describe('a task of the user’s own', { timeout: 300_000 }, () => {
     expect(((await run('tasks', '--json')).last as { tasks: unknown[] }).tasks).toHaveLength(100);
     const gone = await run('tasks', 'remove', 'saxpy', '--json');
     expect(gone.code).toBe(2);
-    expect(errorOf(gone.last).message).toBe('There is no task "saxpy".');
+    expect(errorOf(gone.last).message).toBe('Your task "saxpy" was taken out of the list.');
+    const kept2 = (removed.last as { kept: string }).kept;
+    expect(errorOf(gone.last).remedy).toContain(kept2);
+    const stranded = await run('resume', 'last', '--json');
+    expect(stranded.code).toBe(2);
+    expect(errorOf(stranded.last).remedy).toContain(`tasks add ${kept2}`);
   });
 
   it('says what is wrong before anything is written', async () => {
@@ -127,6 +156,7 @@ describe('a task of the user’s own', { timeout: 300_000 }, () => {
       [['new', home, ...asked], /cannot be read \(EISDIR\)/],
       [['new', join(home, 'saxpy.cu'), ...asked, '--out', full], /full is not empty/],
       [['new', join(home, 'saxpy.cu')], /size/],
+      [['new', join(home, 'saxpy.cu'), ...asked, '--id', 'softmax', '--out', join(home, 'posing')], /softmax" ships/],
       [['add', join(home, 'nowhere')], /task\.json is missing/],
       [['add', join(root, 'kernels/mskernelbench/dot_product')], /category: expected "user"/],
       [['remove', 'dot_product'], /ships with CUDAMaster/],
@@ -173,5 +203,21 @@ describe('a task of the user’s own', { timeout: 300_000 }, () => {
     } finally {
       rmSync(other, { recursive: true, force: true });
     }
+  });
+
+  it('has a reference that asks for what the task has', () => {
+    const task = JSON.parse(readFileSync(join(root, 'kernels/mskernelbench/vector_add/task.json'), 'utf8'));
+    const asks = (text: string): string[] => unknownNames(text, task);
+    expect(asks('a_(p.in("A")), n_(p.dim("N")), s_(p.elem("C")), q(p->in( "B" ))')).toEqual([]);
+    expect(asks('a_(p.in("AA")), n_(p.dim("M")), s_(p.elem("D"))')).toEqual([
+      'in("AA"): expected one of A, B',
+      'dim("M"): expected one of N',
+      'elem("D"): expected one of A, B, C',
+    ]);
+    expect(asks('a_(p.in("C"))')).toEqual(['in("C"): expected one of A, B']);
+    expect(asks('// p.in("old")\n/* p.dim("gone") */ const char* s = "p.in(\\"x\\")"; p.in(name)')).toEqual([]);
+    const began = performance.now();
+    expect(asks('p.in('.repeat(100_000))).toEqual([]);
+    expect(performance.now() - began).toBeLessThan(20_000);
   });
 });

@@ -188,7 +188,7 @@ describe('a task from a source', () => {
     const problem = resolveProblem(task, 'fp32', { N: 8 }, 'x');
     expect(bytesOf(task, 'fp32', problem)).toEqual({ read: 96, write: 64 });
     expect(words(fault(source, { inout: ['y'] }))).toContain('--inout y');
-    expect(words(fault(source, { inout: ['x', 'table'] }))).toContain('--int table=0:N');
+    expect(words(fault(source, { inout: ['x', 'table'] }))).toContain('--int table=0:…');
   });
 
   it.each([['N=1024,M=64', 'N=4096,M=4096'], ['N=3', 'N=7'], ['N=100000000,M=8,K=2'], ['N=4503599627370496']])(
@@ -276,15 +276,17 @@ describe('what options must say', () => {
     expect(error.code).toBe('usage');
     expect(error.message).toMatch(/elements of A, C, idx; the value of alpha, stride; .* integers in idx; .*roofline/);
     for (const option of [
-      '--count A=N*M',
-      '--count C=N*M',
+      '--count A=…',
+      '--count C=…',
       '--value alpha=',
       '--value stride=',
-      '--int idx=0:N',
+      '--int idx=0:…',
       '--flops',
     ])
       expect(error.remedy).toContain(option);
     expect(error.remedy).not.toContain('--count B');
+    // stride may be a size that was forgotten in --size.
+    expect(error.remedy).toContain('name it in every --size');
   });
 
   it.each<[string[], RegExp]>([

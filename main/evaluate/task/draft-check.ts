@@ -84,7 +84,6 @@ export function checkNamed(plan: Plan): Result<null> {
 /** What the source cannot tell and the options do not: everything in one message, with the options to type. */
 export function checkComplete(plan: Plan): Result<null> {
   const { wrapper, options, dims } = plan;
-  const product = dims.join('*');
   const lacking: { readonly what: string; readonly option: string }[] = [];
   const lacks = (what: string, names: readonly string[], option: (name: string) => string): void => {
     if (names.length > 0) lacking.push({ what: `${what} ${names.join(', ')}`, option: names.map(option).join(' ') });
@@ -94,26 +93,28 @@ export function checkComplete(plan: Plan): Result<null> {
   lacks(
     'the number of elements of',
     names((param) => isPointer(param) && countOf(param, plan) === undefined),
-    (name) => `--count ${name}=${product}`,
+    (name) => `--count ${name}=…`,
   );
   const unvalued = (param: DeclaredParam): boolean => !isPointer(param) && scalarValue(param, plan) === undefined;
   lacks('the value of', names(unvalued), (name) => {
     const type = wrapper.params.find((param) => param.name === name)?.type;
-    return `--value ${name}=${type === 'int' || type === 'long' ? product : '0.5'}`;
+    return `--value ${name}=${type === 'int' || type === 'long' ? '…' : '0.5'}`;
   });
   lacks(
     'the range of the integers in',
     names((param) => isRead(param, plan) && isInt(param) && given(options.ints, param.name) === undefined),
-    (name) => `--int ${name}=0:${dims[0]}`,
+    (name) => `--int ${name}=0:…`,
   );
   if (options.flops === undefined)
     lacking.push({
-      what: 'the least number of floating-point operations of a call, for the physical floor and the roofline (a lower bound is right, more is not)',
-      option: `--flops ${product}`,
+      what: 'the least number of floating-point operations of a call, for the physical floor and the roofline (a lower bound is right, more is not; 0 for a kernel that only moves data)',
+      option: '--flops …',
     });
   if (lacking.length === 0) return ok(null);
+  const whole = wrapper.params.some((param) => unvalued(param) && (param.type === 'int' || param.type === 'long'));
+  const orSize = whole ? ' An integer that is a size is a dimension: name it in every --size instead.' : '';
   return err('usage', `${wrapper.name}: missing is ${lacking.map((lack) => lack.what).join('; ')}.`, {
-    remedy: `Add, with expressions over ${dims.join(', ')} that are right here: ${lacking.map((lack) => lack.option).join(' ')}`,
+    remedy: `Add, with expressions over ${dims.join(', ')} in place of the dots: ${lacking.map((lack) => lack.option).join(' ')}.${orSize}`,
   });
 }
 

@@ -107,7 +107,7 @@ function description(task: Task, dtype: Dtype, members: Members): string[] {
     'A result y is right where |y - value| <= UOUT*|value| + C*UACC*sqrt(n)*M + 2^-126. C is "c" of the tolerance in task.json, UOUT the',
     'rounding of the stored output (fp32 2^-24, bf16 2^-8, int 0: bit equality with scale 0), UACC 2^-24, that of fp32.',
     '',
-    'Example, as if the definition were a plain sum of inputs:',
+    'Example for this signature; its definition is an invented one:',
     '',
     ...exampleBody(task, dtype, members).map((line) => `  ${line}`),
   ];

@@ -8,6 +8,7 @@ export {
   loadTask,
   loadTaskFrom,
   parseTask,
+  removedTasks,
   shippedTasks,
   type TaskFolder,
   taskFolders,

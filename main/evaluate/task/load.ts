@@ -12,6 +12,7 @@ import {
   taskSchema,
 } from '../../contract/index.ts';
 import { checkTask, type Issue } from './check.ts';
+import { unknownNames } from './reference-names.ts';
 import { checkWrapper, originName, paramTypes } from './signature.ts';
 
 /** Folder of the shipped tasks below the resource root. */
@@ -191,8 +192,25 @@ function load(dir: string): Result<LoadedTask> {
 export function loadTask(root: string, id: string, own: string | null = null): Result<LoadedTask> {
   const found = taskFolders(root, own).find((task) => task.id === id);
   if (found) return named(id, found.own ? loadOwn(found.dir) : loadTaskFrom(found.dir));
+  const kept = own === null ? undefined : removedFolders(own, id).at(-1);
+  if (kept)
+    return err('input.task', `Your task "${id}" was taken out of the list.`, {
+      remedy: `\`cudamaster tasks add ${kept}\` brings it back.`,
+    });
   const known = taskIds(root, own).join(', ');
   return err('input.task', `There is no task "${id}".`, { remedy: `Known tasks: ${known || 'none'}.` });
+}
+
+/** Below the folder of the user's tasks: those that were removed or replaced, as ID-TIME-NUMBER. */
+export const removedTasks = '.removed';
+
+/** Where the files of a removed task are kept, oldest first. */
+function removedFolders(own: string, id: string): string[] {
+  const name = /^(\w+)-\d{8}T\d{9}Z-[0-9a-f]{4}$/;
+  const aside = join(own, removedTasks);
+  return foldersIn(aside)
+    .filter((folder) => name.exec(folder)?.[1] === id)
+    .map((folder) => join(aside, folder));
 }
 
 /** The folder's name is the task's id: both name it, in histories and on command lines. */
@@ -206,10 +224,19 @@ function named(id: string, loaded: Result<LoadedTask>): Result<LoadedTask> {
 /** Loads a task that did not ship. Its category says so, and by that its code is contained: another one is refused. */
 export function loadOwn(dir: string): Result<LoadedTask> {
   const loaded = loadTaskFrom(dir);
-  if (!loaded.ok || loaded.value.task.category === 'user') return loaded;
-  return invalidTask(join(dir, 'task.json'), [
-    { path: 'category', message: `expected "user" for a task of your own, found "${loaded.value.task.category}"` },
-  ]);
+  if (!loaded.ok) return loaded;
+  const { task, reference } = loaded.value;
+  if (task.category !== 'user')
+    return invalidTask(join(dir, 'task.json'), [
+      { path: 'category', message: `expected "user" for a task of your own, found "${task.category}"` },
+    ]);
+  const unknown = reference === null ? [] : unknownNames(reference, task);
+  if (unknown.length > 0)
+    return err('input.task', `${join(dir, 'reference.h')}: ${unknown[0]}`, {
+      remedy: 'reference.h and task.json must name the same parameters and dimensions.',
+      detail: unknown.length > 1 ? unknown.join('\n') : undefined,
+    });
+  return loaded;
 }
 
 /** Names of the folders in a folder, sorted. Empty when it is missing. Those that begin with a dot are none of ours. */

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { isSound, writeBackup } from '../../main/store/db/backup.ts';
 import { Connection } from '../../main/store/db/connection.ts';
 import { journalFor } from '../../main/store/db/journal.ts';
 import { openDatabase } from '../../main/store/db/open.ts';
@@ -199,6 +200,23 @@ describe('opening', () => {
     expect(stores.filter((s) => s.notice !== null)).toHaveLength(1);
     for (const s of stores) await s.close();
     expect(readdirSync(folder).filter((n) => /\.damaged-[\d-]+$/.test(n))).toHaveLength(1);
+  });
+
+  it('writes backups at the same moment without taking one another’s file', async () => {
+    const folder = tempFolder();
+    const file = join(folder, 'history.db');
+    await (await Store.open(folder)).close();
+    const now = new Date();
+    const connections = await Promise.all(
+      Array.from({ length: 6 }, () => Connection.open(file, { busyMs: 10_000, existing: true })),
+    );
+    const written = await Promise.all(connections.map((c) => writeBackup(c, now)));
+    expect(new Set(written).size).toBe(1);
+    for (const c of connections) await c.close();
+    expect(readdirSync(folder).filter((n) => n.includes('.tmp'))).toEqual([]);
+    const backup = await Connection.open(written[0] as string, { busyMs: 10_000, existing: true });
+    expect(await isSound(backup)).toBe(true);
+    await backup.close();
   });
 
   it('says which folder cannot be written', async () => {

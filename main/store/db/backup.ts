@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { copyFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Connection } from './connection.ts';
@@ -54,8 +55,8 @@ export async function isSound(c: Connection): Promise<boolean> {
 /** Writes a compact, consistent copy beside the file and keeps the newest two. */
 export async function writeBackup(c: Connection, now = new Date()): Promise<string> {
   const target = `${c.file}.backup-${stamp(now)}`;
-  const partial = `${target}.${process.pid}.tmp`;
-  await rm(partial, { force: true });
+  // A name of its own: several openings of one process, or processes of one number on several machines, may write at the same moment.
+  const partial = `${target}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
   try {
     await c.run('VACUUM INTO ?', [partial]);
     await rename(partial, target);

@@ -37,7 +37,11 @@ export async function writeFileAtomic(path: string, data: string | Uint8Array, m
 export async function writeOutput(path: string, data: string | Uint8Array): Promise<void> {
   if (path === '') throw new AppFailure(err('usage', 'The name of the file to write is empty.').error);
   try {
-    const target = await realpath(path).catch(() => path);
+    const target = await realpath(path).catch((fault: unknown) => {
+      // No disk is at fault here, but the name.
+      if (['ELOOP', 'ENAMETOOLONG'].includes(systemCode(fault) ?? '')) throw fault;
+      return path;
+    });
     const found = await stat(target).catch(() => null);
     if (found?.isDirectory())
       throw new AppFailure(err('usage', `${path} is a folder; the name of a file is needed.`).error);

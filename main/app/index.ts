@@ -191,7 +191,7 @@ export function createApp(options: AppOptions): App {
     version: app.version,
     doctor: (_params, ctx) => attempt(() => examine(ctx)),
     tasks: () => attempt(() => taskLines(app.root)),
-    draftTask: (params) => attempt(() => draftOwnTask(app, params)),
+    draftTask: (params, ctx) => attempt(() => draftOwnTask(app, params, ctx)),
     addTask: (params, ctx) => attempt(() => addOwnTask(app, params, ctx)),
     removeTask: (params) => attempt(() => removeOwnTask(app, params)),
     evaluate: (params, ctx) => attempt(() => evaluateSource(app, params, ctx)),

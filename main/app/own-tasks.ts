@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { basename, join, resolve } from 'node:path';
 import { fileFault } from '../base/fault.ts';
 import { writeOutput } from '../base/files.ts';
+import { readInput } from '../base/input.ts';
 import { ensureDir, ownTasksDir } from '../base/paths.ts';
 import {
   type AppError,
@@ -66,26 +67,14 @@ const mostBytes = 4 << 20;
 const failure = (code: 'input.task' | 'input.file' | 'usage', message: string, remedy: string): AppFailure =>
   new AppFailure(err(code, message, { remedy }).error);
 
-async function sourceOf(file: string): Promise<string> {
-  const data = await readFile(file).catch((fault: unknown) => {
-    throw failure(
-      'input.file',
-      `${file} cannot be read (${(fault as NodeJS.ErrnoException).code ?? String(fault)}).`,
-      'Name a .cu file.',
-    );
-  });
-  if (data.length > mostBytes)
-    throw failure('input.file', `${file} has ${data.length} bytes, more than ${mostBytes}.`, 'Name a .cu file.');
-  return data.toString('utf8');
-}
-
 /**
  * Makes a task folder from a user's .cu: task.json, the source as origin, and a reference.h to be filled in. Nothing is compiled or run.
  * Throws AppFailure `input.task`, `input.file`, `usage`, `env.*`.
  */
-export async function draftOwnTask(app: AppContext, params: DraftParams): Promise<DraftAnswer> {
+export async function draftOwnTask(app: AppContext, params: DraftParams, ctx: ServiceContext): Promise<DraftAnswer> {
   const { file, out, ...options } = params;
-  const { task, dtype, files } = unwrap(draftTask(await sourceOf(file), options));
+  const source = await readInput(file, { limit: mostBytes, signal: ctx.signal });
+  const { task, dtype, files } = unwrap(draftTask(source, options));
   refuseShipped(app, task.id, 'Give it another one with --id.');
   const folder = resolve(out ?? task.id);
   const there = await readdir(folder).catch((fault: unknown) => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -151,9 +152,12 @@ describe('a task of the user’s own', { timeout: 300_000 }, () => {
     const full = join(home, 'full');
     mkdirSync(full);
     writeFileSync(join(full, 'thesis.txt'), 'mine');
+    execFileSync('mkfifo', [join(home, 'pipe.cu')]);
     const cases: [string[], RegExp][] = [
-      [['new', join(home, 'absent.cu'), ...asked], /absent\.cu cannot be read \(ENOENT\)/],
-      [['new', home, ...asked], /cannot be read \(EISDIR\)/],
+      // A pipe to which nobody writes is empty; nothing waits for it.
+      [['new', join(home, 'pipe.cu'), ...asked], /defines no extern "C" void function/],
+      [['new', join(home, 'absent.cu'), ...asked], /absent\.cu cannot be read: there is no such file/],
+      [['new', home, ...asked], /cannot be read: it is a folder/],
       [['new', join(home, 'saxpy.cu'), ...asked, '--out', full], /full is not empty/],
       [['new', join(home, 'saxpy.cu')], /size/],
       [['new', join(home, 'saxpy.cu'), ...asked, '--id', 'softmax', '--out', join(home, 'posing')], /softmax" ships/],

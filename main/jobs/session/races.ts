@@ -1,3 +1,4 @@
+import { deferred } from '../../base/deferred.ts';
 import { deriveSeed } from '../../base/random.ts';
 import type { Comparison, Problem, SanitizePlan, SanitizeResult } from '../../contract/index.ts';
 import { comparisonPassed } from '../verified.ts';
@@ -108,12 +109,19 @@ async function keepBusy(plan: SanitizePlan, scope: Scope, problem: Problem): Pro
     return null;
   }
   let going = true;
+  const begun = deferred<void>();
   const busy = (async () => {
     await runner.load(plan.arm);
     await runner.problem(problem);
     await runner.prepare(deriveSeed(scope.ctx.seed, 'load', problem.id), 'none');
-    while (going) await runner.burst(plan.arm.id, 0, BURST);
+    while (going) {
+      const burst = runner.burst(plan.arm.id, 0, BURST);
+      begun.resolve();
+      await burst;
+    }
   })().catch(() => undefined);
+  // Calls as short as a launch would be over before there is anything beside them.
+  await Promise.race([begun.promise, busy]);
   return async () => {
     going = false;
     await busy;

@@ -294,4 +294,32 @@ describe('verify', () => {
     expect(pids.size).toBe(2);
     for (const pid of pids) expect(existsSync(`/proc/${pid}`)).toBe(false);
   });
+
+  it.each(['./judge', './runner'])(
+    'does not end before what it killed is gone: the GPU would be given on while it is torn down (%s)',
+    async (slow) => {
+      using at = scratch();
+      fakes(at, { on: { call: { do: 'hang' } } });
+      const abort = new AbortController();
+      const ctx = context(at, { signal: abort.signal });
+      let alive = 0;
+      const running = session(plan(), {
+        ...ctx,
+        start: (argv, options) => {
+          const child = ctx.start(argv, options);
+          alive += 1;
+          // One of them takes a while, as a process does that holds much memory or a GPU.
+          const exited = child.exited.then(async (exit) => {
+            if (argv[0] === slow) await new Promise((resolve) => setTimeout(resolve, 400));
+            alive -= 1;
+            return exit;
+          });
+          return { ...child, exited };
+        },
+      });
+      setTimeout(() => abort.abort(), 500);
+      const { status } = await running;
+      expect([status, ctx.started.length, alive]).toEqual(['killed', 2, 0]);
+    },
+  );
 });

@@ -2,13 +2,11 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { ChildExit, ChildHandle } from '../../base/process.ts';
 import type { StartOptions } from '../context.ts';
 import { EnvironmentFault } from './classify.ts';
-import type { Scope } from './scope.ts';
+import { GONE_MS, type Scope, within } from './scope.ts';
 import { Channel, PeerFault, type Reply } from './wire.ts';
 
 /** How long a process may take from its start to its connection (a profiler starts slowly). */
 const CONNECT_MS = 60_000;
-/** How long a process may take to be gone after it was told to quit, or killed. A GPU context being torn down takes seconds at worst. */
-const GONE_MS = 15_000;
 
 /** A child process that speaks the harness protocol over its own socket. */
 export class Peer {
@@ -30,6 +28,10 @@ export class Peer {
 
   request(command: string, tail: string, limitMs: number, blob?: Buffer): Promise<Reply> {
     return this.channel.request(command, tail, limitMs, blob);
+  }
+
+  get exited(): Promise<ChildExit> {
+    return this.child.exited;
   }
 
   kill(): void {
@@ -68,16 +70,6 @@ export class Peer {
     this.scope.drop(this);
     return exit;
   }
-}
-
-async function within<T>(promise: Promise<T>, ms: number): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), ms);
-  });
-  const value = await Promise.race([promise, late]);
-  clearTimeout(timer);
-  return value;
 }
 
 /** Starting failed: the fault, and how the child ended if it did. */
@@ -164,7 +156,7 @@ export class PeerSeries {
   /** The next connection; null: the child ended without one. Rejects with StartFault when neither comes; the child is gone then. */
   async next(): Promise<Peer | null> {
     const { child, scope } = this;
-    const starting = { kill: () => child.kill() };
+    const starting = { ...child };
     scope.add(starting);
     await within(this.something(), Math.min(CONNECT_MS, scope.remainingMs()));
     scope.drop(starting);

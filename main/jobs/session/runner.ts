@@ -202,7 +202,7 @@ export interface Runners {
 /** Starts such a launcher. Failures as those of `startRunner`. */
 export async function startRunners(scope: Scope, files: RunnerFiles, wrapping: Wrapping): Promise<Runners> {
   const peers = await starting(scope, () => PeerSeries.start(scope, ...commandOf(files, wrapping)));
-  const launcher = { kill: () => peers.child.kill() };
+  const launcher = { ...peers.child };
   scope.add(launcher);
   return {
     next: async () => {

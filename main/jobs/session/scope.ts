@@ -19,6 +19,22 @@ export class Stopped extends Error {
 export interface Closable {
   /** Kills at once; never throws. */
   kill(): void;
+  /** Resolves when it is gone; undefined: nothing has to go. */
+  readonly exited?: Promise<unknown>;
+}
+
+/** How long a process may take to be gone after it was told to quit, or killed. A GPU context being torn down takes seconds at worst. */
+export const GONE_MS = 15_000;
+
+/** What the promise gives, or null after `ms`. */
+export async function within<T>(promise: Promise<T>, ms: number): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), ms);
+  });
+  const value = await Promise.race([promise, late]);
+  clearTimeout(timer);
+  return value;
 }
 
 /**
@@ -88,11 +104,14 @@ export class Scope {
     await rm(this.path(name), { force: true, recursive: true }).catch(() => undefined);
   }
 
+  /** Resolves when every process is gone (a bounded time: one that is stuck in the driver does not go): whoever holds the GPU next finds it idle. */
   async close(): Promise<void> {
     clearTimeout(this.timer);
     this.ctx.signal?.removeEventListener('abort', this.onAbort);
-    for (const item of this.open) item.kill();
+    const left = [...this.open];
     this.open.clear();
+    for (const item of left) item.kill();
+    await within(Promise.all(left.map((item) => item.exited)), GONE_MS);
     await Promise.all([...this.files].map((name) => this.remove(name)));
   }
 

@@ -191,7 +191,7 @@ describe('a task from a source', () => {
     expect(words(fault(source, { inout: ['x', 'table'] }))).toContain('--int table=0:…');
   });
 
-  it.each([['N=1024,M=64', 'N=4096,M=4096'], ['N=3', 'N=7'], ['N=100000000,M=8,K=2'], ['N=4503599627370496']])(
+  it.each([['N=1024,M=64', 'N=4096,M=4096'], ['N=3', 'N=7'], ['N=100000000,M=8,K=2'], ['N=23999999999']])(
     'sizes drawn for verification hold less than 2^21 elements: %s',
     (...sizes) => {
       const dims = (sizes[0] as string).split(',').map((part) => part.split('=')[0] as string);
@@ -216,6 +216,19 @@ describe('a task from a source', () => {
       if (isCut) expect(allocatedBytes(resolveProblem(task, 'fp32', most, 'x'))).toBeGreaterThan(4 * 2 ** 20);
     },
   );
+});
+
+describe('a size that no GPU holds', () => {
+  it.each([
+    [
+      'N=24000000001',
+      /sizes\.published\[0\]: the buffers need 288\.\d GB, expected at most 288\.0 GB: no GPU has more/,
+    ],
+    ['N=4503599627370496', /sizes\.published\[0\]: buffer "A" has 4\.50e\+15 elements, expected at most 2\^40/],
+  ])('is refused: %s', (size, message) => {
+    const source = wrapper('const float* A, const float* B, float* C');
+    expect(words(fault(source, { sizes: [size] }))).toMatch(message);
+  });
 });
 
 describe('what a source must be', () => {

@@ -374,6 +374,104 @@ describe('a damaged task.json', () => {
       /tolerance\.fp32\[0\]\.rms: expected at most 1/,
     ],
     [
+      'RMS bound that nothing keeps',
+      (t) => {
+        t.tolerance.bf16[0].rms = 1e-300;
+      },
+      /tolerance\.bf16\[0\]\.rms: expected 0\.0001 to 1, found 1e-300/,
+    ],
+    [
+      'limit that nothing misses',
+      (t) => {
+        t.tolerance.fp32[0].c = 1e308;
+      },
+      /tolerance\.fp32\[0\]\.c: expected less than 8192, .*found 1e\+308/,
+    ],
+    [
+      'bound that no fp32 holds',
+      (t) => {
+        t.verifyInputs[2].generators.x = { kind: 'uniform', lo: 0, hi: 1e308 };
+      },
+      /verifyInputs\[2\]\.generators\.x\.hi: expected a value that bf16 can hold .*found 1e\+308/,
+    ],
+    [
+      'bound that fp32 holds and bf16 does not',
+      (t) => {
+        t.wrapper.params[1].generator = { kind: 'levels', lo: -3.4e38, hi: 1, levels: 3 };
+      },
+      /params\[1\]\.generator\.lo: expected a value that bf16 can hold/,
+    ],
+    [
+      'bounds that are one value',
+      (t) => {
+        t.wrapper.params[1].generator = { kind: 'uniform', lo: 1, hi: 1 + 1e-12 };
+      },
+      /params\[1\]\.generator: expected lo and hi that differ in fp32/,
+    ],
+    [
+      'more levels than bits',
+      (t) => {
+        t.wrapper.params[1].generator = { kind: 'levels', lo: 0, hi: 1, levels: 1e15 };
+      },
+      /params\[1\]\.generator\.levels: expected at most 2\^31 levels/,
+    ],
+    [
+      'scalar beyond float',
+      (t) => {
+        t.wrapper.params[0] = { role: 'scalar', name: 'num_rows', ctype: 'float', value: 'rows*1e306' };
+      },
+      /params\[0\]\.value: expected a value that float can hold/,
+    ],
+    [
+      'more bytes read than there are',
+      (t) => {
+        t.bytes.read = 'nnz*1000';
+      },
+      /bytes\.read: expected at most the \d+ bytes of all inputs at rows=/,
+    ],
+    [
+      'more work than a GPU does in an hour',
+      (t) => {
+        t.flops = '1e300';
+      },
+      /flops: expected at most 3\.6e\+21 operations, found 1e\+300/,
+    ],
+    [
+      'title that turns the line around',
+      (t) => {
+        t.title = 'SpMV \u202Egnp.exe';
+      },
+      /title: expected one line of text without control or invisible characters, found U\+202E at position 6/,
+    ],
+    [
+      'title of two lines',
+      (t) => {
+        t.title = 'SpMV\nCSR';
+      },
+      /title: expected one line .*U\+000A/,
+    ],
+    [
+      'prompt with an escape sequence',
+      (t) => {
+        t.prompt = `y = A x \u001b[2J`;
+      },
+      /prompt: expected text without .*U\+001B/,
+    ],
+    [
+      'blank title',
+      (t) => {
+        t.title = ' ';
+      },
+      /title: expected some text, found none/,
+    ],
+    [
+      'reason without an end',
+      (t) => {
+        t.verifyInputs[0].why = 'because '.repeat(1000);
+      },
+      /verifyInputs\[0\]\.why: expected at most 4000 characters, found 8000/,
+    ],
+    [
       'negative figures',
       (t) => {
         t.flops = '0-nnz';
@@ -395,6 +493,36 @@ describe('a damaged task.json', () => {
       /category: .*sparse/,
     ],
   ];
+  it.each([
+    ['published', { N: 23_999_999_999 }, null],
+    [
+      'published',
+      { N: 40e9 },
+      /published\[0\]: the buffers need 320\.0 GB, expected at most 288\.0 GB: no GPU has more/,
+    ],
+    ['published', { N: 2 ** 52 }, /published\[0\]: buffer "X" has 4\.50e\+15 elements, expected at most 2\^40/],
+    ['always', { N: 40e9 }, /verify\.always\[0\]: the buffers need 320\.0 GB/],
+    ['rule', { N: 40e9 }, /sizes\.verify\.dims: the buffers need [23]\d\d\.\d GB/],
+  ])('is refused where a size is one that no GPU holds: %s %o', (place, size, message) => {
+    const file = raw('dot_product');
+    file.wrapper.params = file.wrapper.params.map((param: Any) =>
+      param.role === 'scalar' ? { ...param, ctype: 'long' } : param,
+    );
+    if (place === 'published') file.sizes.published = [size];
+    else if (place === 'always') file.sizes.verify.always = [size];
+    else file.sizes.verify.dims.N = { oneOf: [size.N] };
+    const said = refusal(parse(file));
+    if (message === null) expect(said).toBe('accepted');
+    else expect(said).toMatch(message);
+  });
+
+  it('may speak every language, in several lines', () => {
+    const file = raw();
+    file.title = 'Dünnbesetzt · 稀疏 · تنک می‌شود';
+    file.prompt = 'y = A·x\n\twith A ∈ ℝ^{m×n}, for 👩‍🔬';
+    expect(refusal(parse(file))).toBe('accepted');
+  });
+
   it.each(cases)('is refused: %s', (_, damage, message) => {
     const file = raw();
     damage(file);

@@ -1,5 +1,6 @@
 import { Prng } from '../../base/random.ts';
 import { AppFailure, type Dtype, type Generator, type Param, type Size, type Task } from '../../contract/index.ts';
+import { checkBounds, checkLimit, checkProblem, checkTexts } from './check-limits.ts';
 import { namesIn, parseExpr, reservedNames } from './expr.ts';
 import { drawSize } from './problems.ts';
 import { allocatedBytes, bufferParams, bytesOf, flopsOf, resolveProblem, storageOf, weightOf } from './resolve.ts';
@@ -81,6 +82,7 @@ function checkGenerator(g: Generator, param: Param, path: string, task: Task, re
   } else if (g.kind === 'wide' && !(g.loExp < g.hiExp && g.loExp >= -126 && g.hiExp <= 127)) {
     report(path, `expected -126 <= loExp < hiExp <= 127, found ${g.loExp} and ${g.hiExp}`);
   }
+  checkBounds(g, param, path, task, report);
 }
 
 function checkParams(task: Task, report: Report): void {
@@ -140,8 +142,7 @@ function checkTolerance(task: Task, report: Report): void {
           `${path}.rounding`,
           `output "${param.name}" is stored as ${storage}, expected "${fits}", found "${tolerance.rounding}"`,
         );
-      if (!(tolerance.rms <= 1))
-        report(`${path}.rms`, `expected at most 1 (which binds nothing), found ${tolerance.rms}`);
+      checkLimit(tolerance, path, report);
     });
   }
 }
@@ -195,8 +196,8 @@ function checkAtSize(task: Task, dtype: Dtype, size: Size, path: string, report:
     const problem = resolveProblem(task, dtype, size, 'check');
     for (const input of task.verifyInputs) resolveProblem(task, dtype, size, 'check', input.id);
     weightOf(task, dtype, size);
-    flopsOf(task, dtype, problem);
-    bytesOf(task, dtype, problem);
+    const figures = { flops: flopsOf(task, dtype, problem), bytes: bytesOf(task, dtype, problem) };
+    checkProblem(problem, figures, path, report);
     const bytes = allocatedBytes(problem);
     if (path.startsWith('sizes.large') && bytes > largeBytes)
       report(path, `expected at most 8 GB of buffers, found ${(bytes / 1e9).toFixed(2)} GB (${dtype})`);
@@ -237,6 +238,7 @@ export function checkTask(task: Task): Issue[] {
     if (!issues.some((issue) => issue.path === path && issue.message === message)) issues.push({ path, message });
   };
   checkNames(task, report);
+  checkTexts(task, report);
   checkParams(task, report);
   checkVerifyInputs(task, report);
   checkTolerance(task, report);

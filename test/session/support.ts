@@ -131,6 +131,11 @@ export function trace(at: Scratch): string[][] {
     : [];
 }
 
+/** Resolves when a peer has been asked for this: on a busy machine nobody can say how long that takes. */
+export async function asked(at: Scratch, command: string): Promise<void> {
+  while (!trace(at).some((line) => line[2] === command)) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
 export async function session<M extends SessionPlan['mode']>(
   plan: Extract<SessionPlan, { mode: M }>,
   ctx: SessionContext,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { VerifyPlan } from '../../main/contract/index.ts';
 import { verifyResultSchema } from '../../main/contract/index.ts';
-import { context, fakePeer, fakes, problem, programs, scratch, script, session, trace } from './support.ts';
+import { asked, context, fakePeer, fakes, problem, programs, scratch, script, session, trace } from './support.ts';
 
 const plan = (extra: Partial<VerifyPlan> = {}): VerifyPlan => ({
   mode: 'verify',
@@ -287,7 +287,7 @@ describe('verify', () => {
     const abort = new AbortController();
     const ctx = context(at, { signal: abort.signal });
     const running = session(plan(), ctx);
-    setTimeout(() => abort.abort(), 500);
+    void asked(at, 'call').then(() => abort.abort());
     const { status, reason } = await running;
     expect([status, reason?.code]).toEqual(['killed', 'cancelled']);
     const pids = new Set(trace(at).map((t) => t[1]));
@@ -317,7 +317,7 @@ describe('verify', () => {
           return { ...child, exited };
         },
       });
-      setTimeout(() => abort.abort(), 500);
+      void asked(at, 'call').then(() => abort.abort());
       const { status } = await running;
       expect([status, ctx.started.length, alive]).toEqual(['killed', 2, 0]);
     },

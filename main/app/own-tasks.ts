@@ -31,6 +31,7 @@ import { LocalExecutor } from '../jobs/local.ts';
 import { resolveTools } from '../toolchain/index.ts';
 import { type AppContext, settingsOf } from './context.ts';
 import type { ServiceContext } from './events.ts';
+import { referenceTrial, refuseReference, trialNotices } from './own-trial.ts';
 
 export interface DraftParams extends DraftOptions {
   /** The user's .cu. */
@@ -117,7 +118,7 @@ export interface AddAnswer {
 
 /**
  * Takes a task folder in as one of the user's own: it is read, checked in every field, its reference and original are compiled in the
- * sandbox (run is nothing), and copied to the data folder. Throws AppFailure `input.task`, `input.file`, `usage`, `env.*`, `cancelled`.
+ * sandbox, the reference is called there (the original is not), and the folder is copied to the data folder. Throws AppFailure `input.task`, `input.file`, `usage`, `env.*`, `cancelled`.
  */
 export async function addOwnTask(app: AppContext, params: AddParams, ctx: ServiceContext): Promise<AddAnswer> {
   const folder = resolve(params.folder);
@@ -130,7 +131,10 @@ export async function addOwnTask(app: AppContext, params: AddParams, ctx: Servic
     throw failure('usage', `${folder} is the task itself.`, 'Name the folder that it was made from, or a copy.');
   if (exists && params.replace !== true)
     throw failure('usage', `There is a task of your own named "${id}" already.`, 'Replace it with --replace.');
-  ctx.emit({ type: 'notice', message: `Compiling reference.h and the original of ${id}; nothing of it is run.` });
+  ctx.emit({
+    type: 'notice',
+    message: `Compiling reference.h and the original of ${id}; reference.h is called once in the sandbox, the original is not run.`,
+  });
   const compiled: Compiled[] = [];
   for (const dtype of dtypes) compiled.push(...(await compile(task, dtype, ctx)));
   const broken = compiled.find(({ state }) => state === 'fails');
@@ -145,7 +149,7 @@ export async function addOwnTask(app: AppContext, params: AddParams, ctx: Servic
   return { task: id, dtypes, folder: target, compiled, former };
 }
 
-/** Compiles reference and original as an evaluation would. Where nvcc or the GPU's architecture is missing the original is not compiled. */
+/** Compiles reference and original as an evaluation would, and calls the reference. Where nvcc or the GPU's architecture is missing the original is not compiled. */
 async function compile(task: LoadedTask, dtype: Dtype, ctx: ServiceContext): Promise<Compiled[]> {
   const settings = await settingsOf();
   const tools = unwrap(await resolveTools({ require: 'none', settings: settings.tools, signal: ctx.signal }));
@@ -165,9 +169,12 @@ async function compile(task: LoadedTask, dtype: Dtype, ctx: ServiceContext): Pro
     }),
   );
   const wanted: readonly string[] = tools.nvcc === null ? [buildIds.judge] : [buildIds.judge, buildIds.origin];
-  const steps = bundle.job.steps.filter((step) => wanted.includes(step.id));
+  const trial = referenceTrial(task, dtype);
+  const steps = [...bundle.job.steps.filter((step) => wanted.includes(step.id)), ...trial.steps];
   const job: Job = { ...bundle.job, steps, keep: [] };
-  const executor = new LocalExecutor(tools, { requireSandbox: settings.requireSandbox });
+  // None of it needs the GPU: it is not waited for.
+  const place = { ...tools, machine: { ...tools.machine, gpu: null } };
+  const executor = new LocalExecutor(place, { requireSandbox: settings.requireSandbox, runSession: trial.run });
   const outcome = await executor.execute(
     { ...bundle, job },
     {
@@ -179,9 +186,15 @@ async function compile(task: LoadedTask, dtype: Dtype, ctx: ServiceContext): Pro
   );
   if (outcome.kind !== 'done') throw new Error('the local executor does not park');
   const origin = `origin.${dtype}.cu`;
-  const found = outcome.result.steps.map(
-    (step): Compiled => ({ file: step.id === buildIds.judge ? 'reference.h' : origin, dtype, ...verdictOf(step) }),
-  );
+  const results = outcome.result.steps;
+  const found = results
+    .filter(({ id }) => wanted.includes(id))
+    .map(
+      (step): Compiled => ({ file: step.id === buildIds.judge ? 'reference.h' : origin, dtype, ...verdictOf(step) }),
+    );
+  for (const step of results) if (step.id === trial.id) verdictOf(step);
+  if (trial.found !== null) refuseReference(trial.found, join(task.dir, 'reference.h'), dtype);
+  for (const message of trialNotices(trial.found, task, dtype, tools)) ctx.emit({ type: 'notice', message });
   if (tools.nvcc !== null) return found;
   return [...found, { file: origin, dtype, state: 'not tried', why: 'there is no nvcc here' }];
 }

@@ -25,6 +25,8 @@ export const toolPathsSchema = z.object({
   /** Environment for tools (PATH, TMPDIR …), already trimmed to the allow-list. */
   env: z.record(z.string(), z.string()),
   machine: machineSchema,
+  /** Memory of that GPU, MiB; null or absent: not known. */
+  gpuMemoryMiB: z.number().nullable().optional(),
 });
 export type ToolPaths = z.infer<typeof toolPathsSchema>;
 

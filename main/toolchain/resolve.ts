@@ -109,6 +109,7 @@ async function toolPaths(found: Discovery): Promise<ToolPaths> {
       ncu: ncu?.version ?? null,
       containment: found.sandbox.path ? 'bubblewrap' : 'none',
     },
+    gpuMemoryMiB: choice.gpu?.memoryMiB ?? null,
   };
 }
 

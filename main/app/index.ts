@@ -89,7 +89,7 @@ export type { ExportParams, ExportReport } from './export.ts';
 export type { RunLine } from './history.ts';
 export type { OpenPlace, Place, RunPlace } from './machine.ts';
 export type { ConsentAnswer, EndpointParams, PriceAnswer, PriceParams } from './models.ts';
-export type { AddAnswer, Compiled, DraftAnswer } from './own-tasks.ts';
+export type { AddAnswer, DraftAnswer } from './own-tasks.ts';
 export type { ProfileParams, ProfileReport, StoredProfileParams } from './profile.ts';
 export { type ProviderRequest, providerNames } from './providers.ts';
 export type { EvaluateParams, OptimizeParams, ResumeParams } from './run.ts';

@@ -8,9 +8,11 @@ import { ensureDir, ownTasksDir } from '../base/paths.ts';
 import {
   type AppError,
   AppFailure,
+  type CompiledFile,
   type Dtype,
   err,
   type Job,
+  ownTaskFileLimit,
   type Param,
   type StepResult,
   unwrap,
@@ -57,13 +59,14 @@ const roleText = (param: Param): string => {
   return `${param.name}: ${what}, ${param.count} elements`;
 };
 
-function refuseShipped(app: AppContext, id: string, remedy: string): void {
-  if (taskIds(app.root).includes(id))
-    throw failure('input.task', `A task named "${id}" ships with CUDAMaster.`, remedy);
-}
+/** Why a task of the user's own cannot have this id; null: it can. */
+export const shippedFault = (app: AppContext, id: string): string | null =>
+  taskIds(app.root).includes(id) ? `A task named "${id}" ships with CUDAMaster.` : null;
 
-/** Largest source that is read, bytes: a kernel, not a data file. */
-const mostBytes = 4 << 20;
+function refuseShipped(app: AppContext, id: string, remedy: string): void {
+  const fault = shippedFault(app, id);
+  if (fault !== null) throw failure('input.task', fault, remedy);
+}
 
 const failure = (code: 'input.task' | 'input.file' | 'usage', message: string, remedy: string): AppFailure =>
   new AppFailure(err(code, message, { remedy }).error);
@@ -74,7 +77,7 @@ const failure = (code: 'input.task' | 'input.file' | 'usage', message: string, r
  */
 export async function draftOwnTask(app: AppContext, params: DraftParams, ctx: ServiceContext): Promise<DraftAnswer> {
   const { file, out, ...options } = params;
-  const source = await readInput(file, { limit: mostBytes, signal: ctx.signal });
+  const source = await readInput(file, { limit: ownTaskFileLimit, signal: ctx.signal });
   const { task, dtype, files } = unwrap(draftTask(source, options));
   refuseShipped(app, task.id, 'Give it another one with --id.');
   const folder = resolve(out ?? task.id);
@@ -97,21 +100,12 @@ export interface AddParams {
   readonly replace?: boolean;
 }
 
-/** A file of the task, and what its compiler said. */
-export interface Compiled {
-  readonly file: string;
-  readonly dtype: Dtype;
-  readonly state: 'compiles' | 'fails' | 'not tried';
-  /** What is wrong, or why it was not tried; "" where nothing is to be said. */
-  readonly why: string;
-}
-
 export interface AddAnswer {
   readonly task: string;
   readonly dtypes: readonly Dtype[];
   /** Where the copy lies that is used from now on. */
   readonly folder: string;
-  readonly compiled: readonly Compiled[];
+  readonly compiled: readonly CompiledFile[];
   /** Where the former task of this id was put; null: there was none. */
   readonly former: string | null;
 }
@@ -130,27 +124,49 @@ export async function addOwnTask(app: AppContext, params: AddParams, ctx: Servic
   if (exists && folder === target)
     throw failure('usage', `${folder} is the task itself.`, 'Name the folder that it was made from, or a copy.');
   if (exists && params.replace !== true)
-    throw failure('usage', `There is a task of your own named "${id}" already.`, 'Replace it with --replace.');
+    throw failure(
+      'usage',
+      `There is a task of your own named "${id}" already.`,
+      'Replace it (--replace), or give this one another id.',
+    );
   ctx.emit({
     type: 'notice',
     message: `Compiling reference.h and the original of ${id}; reference.h is called once in the sandbox, the original is not run.`,
   });
-  const compiled: Compiled[] = [];
+  const compiled: CompiledFile[] = [];
   for (const dtype of dtypes) compiled.push(...(await compile(task, dtype, ctx)));
   const broken = compiled.find(({ state }) => state === 'fails');
-  if (broken)
-    throw failure(
-      'input.task',
-      `${join(folder, broken.file)} does not compile (${broken.dtype}): ${broken.why}`,
-      'Mend the file and add the folder again.',
-    );
+  if (broken) throw brokenFile(broken, folder);
+  if (ctx.signal?.aborted) throw new AppFailure(err('cancelled', 'Cancelled: nothing was added.').error);
+  const part = await copyTask(task, folder, target);
   const former = exists ? await putAside(id) : null;
-  await copyTask(task, folder, target);
+  await rename(part, target).catch(async (fault: unknown) => {
+    await rm(part, { recursive: true, force: true });
+    throw fileFault(fault, target, 'Writing the task');
+  });
   return { task: id, dtypes, folder: target, compiled, former };
 }
 
+/** Line of the file that the compiler's first error is about; undefined: it names none. */
+function lineOf({ file, why }: CompiledFile): number | undefined {
+  const called = file === 'reference.h' ? /\breference\.h[:(](\d+)/ : /\borigin\.cu[:(](\d+)/;
+  const found = called.exec(why);
+  return found ? Number(found[1]) : undefined;
+}
+
+function brokenFile(broken: CompiledFile, folder: string): AppFailure {
+  const { file, dtype, why, detail } = broken;
+  return new AppFailure({
+    code: 'input.task',
+    message: `${join(folder, file)} does not compile (${dtype}): ${why}`,
+    remedy: 'Mend the file and add the folder again.',
+    detail,
+    at: { file, line: lineOf(broken) },
+  });
+}
+
 /** Compiles reference and original as an evaluation would, and calls the reference. Where nvcc or the GPU's architecture is missing the original is not compiled. */
-async function compile(task: LoadedTask, dtype: Dtype, ctx: ServiceContext): Promise<Compiled[]> {
+async function compile(task: LoadedTask, dtype: Dtype, ctx: ServiceContext): Promise<CompiledFile[]> {
   const settings = await settingsOf();
   const tools = unwrap(await resolveTools({ require: 'none', settings: settings.tools, signal: ctx.signal }));
   const arch = tools.arch ?? tools.archs.find((name) => name === 'sm_80') ?? tools.archs[0] ?? 'sm_80';
@@ -190,7 +206,11 @@ async function compile(task: LoadedTask, dtype: Dtype, ctx: ServiceContext): Pro
   const found = results
     .filter(({ id }) => wanted.includes(id))
     .map(
-      (step): Compiled => ({ file: step.id === buildIds.judge ? 'reference.h' : origin, dtype, ...verdictOf(step) }),
+      (step): CompiledFile => ({
+        file: step.id === buildIds.judge ? 'reference.h' : origin,
+        dtype,
+        ...verdictOf(step),
+      }),
     );
   for (const step of results) if (step.id === trial.id) verdictOf(step);
   if (trial.found !== null) refuseReference(trial.found, join(task.dir, 'reference.h'), dtype);
@@ -200,7 +220,7 @@ async function compile(task: LoadedTask, dtype: Dtype, ctx: ServiceContext): Pro
 }
 
 /** Throws AppFailure where the machine, not the file, is at fault. */
-function verdictOf(step: StepResult): Pick<Compiled, 'state' | 'why'> {
+function verdictOf(step: StepResult): Pick<CompiledFile, 'state' | 'why' | 'detail'> {
   if (step.status === 'ok') return { state: 'compiles', why: '' };
   const { code, message, remedy } = step.reason ?? {};
   if (step.status === 'environment')
@@ -209,17 +229,18 @@ function verdictOf(step: StepResult): Pick<Compiled, 'state' | 'why'> {
       message: message ?? `${step.id} could not be run.`,
       remedy,
     });
-  return { state: 'fails', why: firstError(diagnosticsOf(step)) || message || step.status };
+  const detail = diagnosticsOf(step);
+  return { state: 'fails', why: firstError(detail) || message || step.status, detail: detail || undefined };
 }
 
-/** Copies exactly the files that were read and checked, all or none. */
-async function copyTask(task: LoadedTask, from: string, target: string): Promise<void> {
+/** Copies exactly the files that were read and checked to a folder beside the target, to be renamed; gives back its name. */
+async function copyTask(task: LoadedTask, from: string, target: string): Promise<string> {
   const own = ensureDir(ownTasksDir());
   const part = join(own, `.part-${basename(target)}-${randomBytes(4).toString('hex')}`);
   try {
     await mkdir(part, { mode: 0o700 });
     for (const name of Object.keys(task.hashes)) await writeFile(join(part, name), await readFile(join(from, name)));
-    await rename(part, target);
+    return part;
   } catch (fault) {
     await rm(part, { recursive: true, force: true });
     throw fileFault(fault, target, 'Writing the task');

@@ -44,9 +44,9 @@ export async function attempt<T>(fn: () => Promise<T> | T): Promise<Result<T>> {
   try {
     return { ok: true, value: await fn() };
   } catch (fault) {
-    const { code, message, remedy, detail } = toAppError(fault);
+    const { code, message, remedy, detail, at } = toAppError(fault);
     const shown = (text: string | undefined): string | undefined => text && withoutSecrets(text);
-    return err(code, withoutSecrets(message), { remedy: shown(remedy), detail: shown(detail) });
+    return err(code, withoutSecrets(message), { remedy: shown(remedy), detail: shown(detail), at });
   }
 }
 

@@ -2,6 +2,14 @@ import { z } from 'zod';
 import type { AgentName, ChatReply, ChatRequest } from './chat.ts';
 import type { Estimate, Evaluation } from './evaluation.ts';
 import type { JobResult, Machine } from './job.ts';
+import {
+  type AddedTask,
+  type DraftView,
+  draftOptionsSchema,
+  type OwnTaskView,
+  ownTaskTextSchema,
+  ownTaskTextsSchema,
+} from './own-task.ts';
 import { profileModes } from './profile.ts';
 import type { AppError, Result } from './result.ts';
 import type { Approval, RunEvent, RunStatus, TransientEvent } from './run.ts';
@@ -94,6 +102,17 @@ export const apiParams = {
   'metrics.list': z.strictObject({}),
   'tasks.list': z.strictObject({}),
   'tasks.get': z.strictObject({ task: name, dtype: dtypeSchema, sizeSet: z.enum(sizeSets).optional() }),
+  /** A task from a source, as far as it goes: nothing is written, compiled or run. */
+  'tasks.draft': z.strictObject({ source: ownTaskTextSchema, options: draftOptionsSchema }),
+  /**
+   * Takes a task of the user's own in: every field is checked, reference and original are compiled in the sandbox. `replace`: in the
+   * place of the user's task of the same id, whose files are kept aside. Tells its progress.
+   */
+  'tasks.add': z.strictObject({ files: ownTaskTextsSchema, replace: z.boolean().optional() }),
+  /** Files of a task of the user's own, also of one that cannot be used. */
+  'tasks.files': z.strictObject({ task: name }),
+  /** Takes a task of the user's own out of the list; its files are kept aside. */
+  'tasks.remove': z.strictObject({ task: name }),
   'recordings.list': z.strictObject({}),
   /** Keeps a recording that the user brought; nothing in it is run. `name`: its file's name. */
   'recordings.add': z.strictObject({ name: z.string().max(255), text: z.string().max(64 * 1024 * 1024) }),
@@ -206,6 +225,8 @@ export interface TaskEntry {
   readonly library: boolean;
   /** Why it cannot be used; null = usable. */
   readonly fault: string | null;
+  /** One of the user's own: it can be changed and removed. */
+  readonly own?: boolean;
 }
 
 export interface TaskDetail extends TaskEntry {
@@ -384,6 +405,11 @@ export interface ApiResults {
   'metrics.list': readonly MetricLine[];
   'tasks.list': readonly TaskEntry[];
   'tasks.get': TaskDetail;
+  'tasks.draft': DraftView;
+  'tasks.add': AddedTask;
+  'tasks.files': OwnTaskView;
+  /** `kept`: where its files are now. */
+  'tasks.remove': { readonly task: string; readonly kept: string };
   'recordings.list': readonly RecordingLine[];
   'recordings.add': RecordingLine;
   'runs.list': readonly RunRow[];
@@ -421,19 +447,29 @@ export type ClientMessage =
   | { readonly type: 'subscribe'; readonly sub: string; readonly run: string; readonly after: number }
   | { readonly type: 'unsubscribe'; readonly sub: string };
 
-/** Host → client. `changed` says that lists of runs or versions are stale, whichever process wrote. At most 20 transients a second and subscription. */
+/** Lists of which a client is told that they became stale. */
+export type StaleList = 'runs' | 'versions' | 'queue' | 'tasks';
+
+/** Host → client. `changed` says that lists are stale, whichever process wrote. At most 20 transients a second and subscription. */
 export type HostMessage =
   | { readonly type: 'answer'; readonly id: number; readonly result: Result<unknown> }
+  /** What a call under way is doing now. */
+  | { readonly type: 'progress'; readonly id: number; readonly note: string }
   | { readonly type: 'event'; readonly sub: string; readonly event: StoredRunEvent }
   | { readonly type: 'transient'; readonly sub: string; readonly event: TransientEvent }
   /** Nobody drives the run and its last event was told; or the subscription failed. */
   | { readonly type: 'settled'; readonly sub: string; readonly error: AppError | null }
-  | { readonly type: 'changed'; readonly what: 'runs' | 'versions' | 'queue' }
+  | { readonly type: 'changed'; readonly what: StaleList }
   | { readonly type: 'notice'; readonly error: AppError };
 
 /** What a screen works with, whatever the transport. */
 export interface ApiClient {
-  call<M extends ApiMethod>(method: M, params: ApiParams<M>, signal?: AbortSignal): Promise<Result<ApiResults[M]>>;
+  call<M extends ApiMethod>(
+    method: M,
+    params: ApiParams<M>,
+    signal?: AbortSignal,
+    onProgress?: (note: string) => void,
+  ): Promise<Result<ApiResults[M]>>;
   /** Gives back the function that ends it. A broken connection is restored and the tail continued where it ended. */
   subscribe(
     run: string,
@@ -445,6 +481,6 @@ export interface ApiClient {
     },
   ): () => void;
   /** Lists that became stale, and notices. */
-  onChange(listener: (what: 'runs' | 'versions' | 'queue') => void): () => void;
+  onChange(listener: (what: StaleList) => void): () => void;
   onConnection(listener: (state: 'connected' | 'lost') => void): () => void;
 }

@@ -5,6 +5,7 @@ export * from './chat.ts';
 export * from './errors.ts';
 export * from './evaluation.ts';
 export * from './job.ts';
+export * from './own-task.ts';
 export * from './profile.ts';
 export * from './provider.ts';
 export * from './recording.ts';

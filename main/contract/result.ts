@@ -10,6 +10,8 @@ export const appErrorSchema = z.object({
   remedy: z.string().optional(),
   /** Evidence: tool output, path, position. Redacted before it gets here. */
   detail: z.string().optional(),
+  /** The place in what the user wrote, where there is one: name of the file, line from 1. */
+  at: z.object({ file: z.string(), line: z.number().int().min(1).optional() }).optional(),
 });
 export type AppError = z.infer<typeof appErrorSchema>;
 
@@ -21,7 +23,7 @@ export const ok = <T>(value: T): Result<T> => ({ ok: true, value });
 export const err = (
   code: ErrorCode,
   message: string,
-  extra: { remedy?: string; detail?: string } = {},
+  extra: Pick<AppError, 'remedy' | 'detail' | 'at'> = {},
 ): { readonly ok: false; readonly error: AppError } => ({
   ok: false,
   error: { code, message, ...extra },

@@ -74,7 +74,11 @@ export class Connection {
     if (refused) return this.#send({ type: 'answer', id: number, result: refused });
     const abort = new AbortController();
     this.#calls.set(number, abort);
-    const result = await this.#engine.call(method, params, abort.signal);
+    const tell = (note: string): void => {
+      // A call that was given up may still be coming to its end.
+      if (this.#calls.get(number) === abort) this.#send({ type: 'progress', id: number, note });
+    };
+    const result = await this.#engine.call(method, params, abort.signal, tell);
     this.#calls.delete(number);
     this.#send({ type: 'answer', id: number, result });
   }

@@ -1,5 +1,5 @@
 import { createContext, useCallback, useContext, useEffect, useRef, useState } from 'react';
-import type { ApiMethod, ApiParams, ApiResults } from '../../main/contract/api.ts';
+import type { ApiMethod, ApiParams, ApiResults, StaleList } from '../../main/contract/api.ts';
 import type { AppError } from '../../main/contract/result.ts';
 import { Protocol } from './protocol.ts';
 import { connectPort, connectSocket, losePort } from './transports.ts';
@@ -49,7 +49,7 @@ export interface Query<T> {
 export function useQuery<M extends ApiMethod>(
   method: M,
   params: ApiParams<M> | null,
-  on: readonly ('runs' | 'versions' | 'queue')[] = [],
+  on: readonly StaleList[] = [],
 ): Query<ApiResults[M]> {
   const api = useApi();
   const key = params === null ? null : JSON.stringify(params);

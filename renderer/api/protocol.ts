@@ -9,6 +9,7 @@ import type {
   ApiResults,
   ClientMessage,
   HostMessage,
+  StaleList,
 } from '../../main/contract/api.ts';
 import { type AppError, err, type Result } from '../../main/contract/result.ts';
 
@@ -28,10 +29,12 @@ interface Subscription {
 interface Pending {
   readonly message: Extract<ClientMessage, { type: 'call' }>;
   settle(result: Result<unknown>): void;
+  progress?(note: string): void;
 }
 
 /** Calls that change nothing may be asked again after a lost connection; others must not run twice. */
-const repeatable = (method: ApiMethod): boolean => /\.(info|doctor|get|list|models|steps|step|prompt)$/.test(method);
+const repeatable = (method: ApiMethod): boolean =>
+  /\.(info|doctor|get|list|models|steps|step|prompt|draft|files)$/.test(method);
 
 const lost = err('internal', 'The connection to the engine was lost before it answered.', {
   remedy: 'Look whether it was done (the lists are fresh after reconnecting), then try again.',
@@ -42,7 +45,7 @@ export class Protocol implements ApiClient {
   #next = 1;
   #pending = new Map<number, Pending>();
   #subscriptions = new Map<string, Subscription>();
-  #changes = new Set<(what: 'runs' | 'versions' | 'queue') => void>();
+  #changes = new Set<(what: StaleList) => void>();
   #connections = new Set<(state: 'connected' | 'lost') => void>();
   #notices = new Set<(error: AppError) => void>();
 
@@ -53,7 +56,7 @@ export class Protocol implements ApiClient {
     for (const [sub, s] of this.#subscriptions) transport.send({ type: 'subscribe', sub, run: s.run, after: s.after });
     for (const tell of this.#connections) tell('connected');
     // Whatever was written meanwhile is unknown: every list is stale.
-    for (const what of ['runs', 'versions', 'queue'] as const) this.#told(what);
+    for (const what of ['runs', 'versions', 'queue', 'tasks'] as const) this.#told(what);
   }
 
   detach(): void {
@@ -76,12 +79,13 @@ export class Protocol implements ApiClient {
       const pending = this.#pending.get(message.id);
       this.#pending.delete(message.id);
       pending?.settle(message.result);
-    } else if (message.type === 'changed') this.#told(message.what);
+    } else if (message.type === 'progress') this.#pending.get(message.id)?.progress?.(message.note);
+    else if (message.type === 'changed') this.#told(message.what);
     else if (message.type === 'notice') for (const tell of this.#notices) tell(message.error);
     else this.#deliver(message);
   }
 
-  #told(what: 'runs' | 'versions' | 'queue'): void {
+  #told(what: StaleList): void {
     for (const tell of [...this.#changes]) tell(what);
   }
 
@@ -96,7 +100,12 @@ export class Protocol implements ApiClient {
     }
   }
 
-  call<M extends ApiMethod>(method: M, params: ApiParams<M>, signal?: AbortSignal): Promise<Result<ApiResults[M]>> {
+  call<M extends ApiMethod>(
+    method: M,
+    params: ApiParams<M>,
+    signal?: AbortSignal,
+    onProgress?: (note: string) => void,
+  ): Promise<Result<ApiResults[M]>> {
     return new Promise((resolve) => {
       const id = this.#next++;
       const message = { type: 'call', id, method, params } as const;
@@ -112,7 +121,7 @@ export class Protocol implements ApiClient {
         signal?.removeEventListener('abort', give);
         resolve(result as Result<ApiResults[M]>);
       };
-      this.#pending.set(id, { message, settle });
+      this.#pending.set(id, { message, settle, progress: onProgress });
       this.#transport?.send(message);
     });
   }
@@ -126,7 +135,7 @@ export class Protocol implements ApiClient {
     };
   }
 
-  onChange(listener: (what: 'runs' | 'versions' | 'queue') => void): () => void {
+  onChange(listener: (what: StaleList) => void): () => void {
     this.#changes.add(listener);
     return () => this.#changes.delete(listener);
   }

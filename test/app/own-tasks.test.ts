@@ -128,7 +128,10 @@ describe('a task of the user’s own', { timeout: 300_000 }, () => {
 
     const twice = await run('tasks', 'add', made(), '--json');
     expect(twice.code).toBe(2);
-    expect(errorOf(twice.last)).toMatchObject({ code: 'usage', remedy: 'Replace it with --replace.' });
+    expect(errorOf(twice.last)).toMatchObject({
+      code: 'usage',
+      remedy: 'Replace it (--replace), or give this one another id.',
+    });
     const replaced = await run('tasks', 'add', made(), '--replace', '--json');
     expect(replaced.code, replaced.err + replaced.out).toBe(0);
     const { former } = replaced.last as { former: string };

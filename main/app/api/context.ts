@@ -1,4 +1,4 @@
-import type { ApiMethod, ApiParams, ApiResults, AppError } from '../../contract/index.ts';
+import type { ApiMethod, ApiParams, ApiResults, AppError, StaleList } from '../../contract/index.ts';
 import type { Store } from '../../store/index.ts';
 import type { AppContext } from '../context.ts';
 import type { ActiveRuns } from './active.ts';
@@ -16,9 +16,13 @@ export interface ApiContext {
   /** Tells every client. */
   notice(error: AppError): void;
   /** Lists that became stale other than by a write to the history. */
-  changed(what: 'runs' | 'versions' | 'queue'): void;
+  changed(what: StaleList): void;
 }
 
-/** One method: parameters are checked before it is called; faults are thrown as AppFailure. */
-export type Handler<M extends ApiMethod> = (params: ApiParams<M>, signal: AbortSignal) => Promise<ApiResults[M]>;
+/** One method: parameters are checked before it is called; faults are thrown as AppFailure. `tell`: what it does now, for its caller. */
+export type Handler<M extends ApiMethod> = (
+  params: ApiParams<M>,
+  signal: AbortSignal,
+  tell: (note: string) => void,
+) => Promise<ApiResults[M]>;
 export type Handlers<M extends ApiMethod> = { readonly [K in M]: Handler<K> };

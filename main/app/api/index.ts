@@ -10,6 +10,7 @@ import {
   apiParams,
   err,
   type Result,
+  type StaleList,
   type TransientEvent,
 } from '../../contract/index.ts';
 import { gpuHolders } from '../../jobs/gpu-holder.ts';
@@ -20,6 +21,7 @@ import { ActiveRuns } from './active.ts';
 import type { ApiContext, Handler, Handlers } from './context.ts';
 import { drivingMethods } from './driving.ts';
 import { metricMethods } from './metrics.ts';
+import { ownTaskMethods } from './own-tasks.ts';
 import { providerMethods } from './providers.ts';
 import { queueMethods } from './queue.ts';
 import { recordingMethods } from './recordings.ts';
@@ -35,14 +37,14 @@ export interface EngineOptions {
 }
 
 export interface EngineListener {
-  changed(what: 'runs' | 'versions' | 'queue'): void;
+  changed(what: StaleList): void;
   notice(error: AppError): void;
 }
 
 /** The engine as the API offers it: one history, the runs driven here, everything that clients can ask. */
 export interface Engine {
-  /** Answers one request; parameters are checked here. Never rejects. */
-  call(method: unknown, params: unknown, signal: AbortSignal): Promise<Result<unknown>>;
+  /** Answers one request; parameters are checked here. Never rejects. `tell`: what a long one is doing. */
+  call(method: unknown, params: unknown, signal: AbortSignal, tell?: (note: string) => void): Promise<Result<unknown>>;
   /** Events of a run after a sequence number, whichever process drives it. Throws `store.*` through the subscription. */
   subscribe(
     run: string,
@@ -116,6 +118,7 @@ export function createEngine(app: AppContext, options: EngineOptions): Engine {
     ...providerMethods(api),
     ...metricMethods(),
     ...taskMethods(api),
+    ...ownTaskMethods(api),
     ...recordingMethods(api),
     ...runMethods(api),
     ...drivingMethods(api),
@@ -123,15 +126,20 @@ export function createEngine(app: AppContext, options: EngineOptions): Engine {
     ...versionMethods(api),
     ...spendMethods(api),
   };
-  const answer = async <M extends ApiMethod>(method: M, params: unknown, signal: AbortSignal) => {
+  const answer = async <M extends ApiMethod>(
+    method: M,
+    params: unknown,
+    signal: AbortSignal,
+    tell: (note: string) => void,
+  ) => {
     const given = checked(method, params);
     if (!given.ok) return given;
     const handler = methods[method] as Handler<M>;
-    return attempt((): Promise<ApiResults[M]> => orAbandoned(handler(given.value, signal), signal));
+    return attempt((): Promise<ApiResults[M]> => orAbandoned(handler(given.value, signal, tell), signal));
   };
   return {
-    call: async (method, params, signal) =>
-      isMethod(method) ? answer(method, params, signal) : err('usage', 'There is no such method.'),
+    call: async (method, params, signal, tell = () => {}) =>
+      isMethod(method) ? answer(method, params, signal, tell) : err('usage', 'There is no such method.'),
     subscribe: async (run, after, onEvent, onTransient) => {
       const history = await store();
       return history.subscribe((await history.find(run)).id, after, onEvent, onTransient);

@@ -24,7 +24,6 @@ import {
   problemsOf,
   signature,
   taskFolders,
-  taskIds,
   weightsOf,
 } from '../../evaluate/task/index.ts';
 import { buildArgv } from '../../jobs/substitute.ts';
@@ -42,13 +41,14 @@ const entry = (task: LoadedTask, dtype: Dtype): TaskEntry => ({
   sizes: { published: task.task.sizes.published.length, large: task.task.sizes.large.length },
   library: task.library !== null,
   fault: null,
+  ...(task.task.category === 'user' ? { own: true } : {}),
 });
 
 /** Every task with each data type it has; one that cannot be loaded is one line with its fault. */
 async function entries(root: string): Promise<TaskEntry[]> {
   const out: TaskEntry[] = [];
   const own = ownTasksDir();
-  for (const id of taskIds(root, own)) {
+  for (const { id, own: isOwn } of taskFolders(root, own)) {
     const loaded = loadTask(root, id, own);
     if (loaded.ok) out.push(...loaded.value.task.dtypes.map((dtype) => entry(loaded.value, dtype)));
     else
@@ -60,6 +60,7 @@ async function entries(root: string): Promise<TaskEntry[]> {
         sizes: null,
         library: false,
         fault: loaded.error.message,
+        ...(isOwn ? { own: true } : {}),
       });
     // All of them take a second on a slow machine: other calls and events go on between.
     await new Promise((resolve) => setImmediate(resolve));

@@ -1,3 +1,4 @@
+import type { StaleList } from '../../contract/index.ts';
 import type { Store } from '../../store/index.ts';
 
 /** How often other connections' commits are looked for, ms: once for all clients. */
@@ -5,19 +6,20 @@ const pollMs = 200;
 /** A list is told stale this often at most, ms: a run under way writes all the time, and a client loads the whole list again. */
 const gapMs = 500;
 
-export type Stale = 'runs' | 'versions' | 'queue';
+/** What the history and the GPUs' holders tell. */
+type Seen = Exclude<StaleList, 'tasks'>;
 
 /** Tells its listeners which lists became stale, whichever process wrote. Looks only while somebody listens. */
 export class Watch {
   readonly #store: () => Promise<Store>;
   readonly #holders: () => string;
-  readonly #listeners = new Set<(what: Stale) => void>();
-  readonly #told = new Map<Stale, number>();
-  readonly #due = new Set<Stale>();
+  readonly #listeners = new Set<(what: StaleList) => void>();
+  readonly #told = new Map<StaleList, number>();
+  readonly #due = new Set<StaleList>();
   #timer: NodeJS.Timeout | null = null;
   #busy = false;
   #version = -1;
-  #marks: Record<Stale, string> | null = null;
+  #marks: Record<Seen, string> | null = null;
 
   /** `holders`: a text that changes with who holds which GPU. */
   constructor(store: () => Promise<Store>, holders: () => string) {
@@ -25,7 +27,7 @@ export class Watch {
     this.#holders = holders;
   }
 
-  listen(listener: (what: Stale) => void): () => void {
+  listen(listener: (what: StaleList) => void): () => void {
     this.#listeners.add(listener);
     this.#timer ??= setInterval(() => void this.#look(), pollMs);
     return () => {
@@ -35,7 +37,7 @@ export class Watch {
   }
 
   /** Now, or with the next look after the gap. */
-  tell(what: Stale): void {
+  tell(what: StaleList): void {
     const now = performance.now();
     if (now - (this.#told.get(what) ?? Number.NEGATIVE_INFINITY) < gapMs) {
       this.#due.add(what);
@@ -64,7 +66,7 @@ export class Watch {
     }
   }
 
-  async #read(): Promise<Record<Stale, string>> {
+  async #read(): Promise<Record<Seen, string>> {
     const queue = this.#holders();
     const store = await this.#store();
     const version = await store.dataVersion();

@@ -1,4 +1,7 @@
 import {
+  type AppError,
+  type DraftParam,
+  type DraftView,
   type Dtype,
   err,
   FORMAT,
@@ -8,6 +11,7 @@ import {
   type Result,
   type Task,
 } from '../../contract/index.ts';
+import { checkTask } from './check.ts';
 import {
   bf16,
   checkComplete,
@@ -19,10 +23,13 @@ import {
   isInt,
   isPointer,
   isRead,
+  missingError,
   type Plan,
   pointee,
   scalarValue,
 } from './draft-check.ts';
+import { type Fault, faultAt } from './draft-fault.ts';
+import { placesOf } from './draft-issues.ts';
 import { type DraftOptions, given, parseSizes } from './draft-options.ts';
 import { referenceForm } from './draft-reference.ts';
 import { verifyRule } from './draft-sizes.ts';
@@ -41,24 +48,30 @@ export interface TaskDraft {
   readonly files: Readonly<Record<string, string>>;
 }
 
-function chooseWrapper(source: string, wanted: string | undefined): Result<WrapperDefinition> {
-  const all = wrappersIn(source);
+/** The wrapper to optimize, or why it is not known which. */
+function chooseWrapper(all: readonly WrapperDefinition[], wanted: string | undefined): WrapperDefinition | Fault {
   const names = all.map((wrapper) => wrapper.name).join(', ');
-  if (all.length === 0)
-    return err('input.task', 'The source defines no extern "C" void function.', {
-      remedy:
-        'Add one that launches the kernel: extern "C" void NAME(const float* A, float* B, int N) { kernel<<<…>>>(A, B, N); }',
-    });
+  const [first] = all;
+  if (first === undefined) {
+    const what = 'the source defines no extern "C" void function';
+    const remedy =
+      'Add one that launches the kernel: extern "C" void NAME(const float* A, float* B, int N) { kernel<<<…>>>(A, B, N); }';
+    const message = 'The source defines no extern "C" void function.';
+    return faultAt('source', null, what, remedy, { code: 'input.task', message });
+  }
   if (wanted !== undefined) {
     const found = all.find((wrapper) => wrapper.name === wanted);
-    if (found) return ok(found);
-    return err('usage', `The source defines no extern "C" void function "${wanted}".`, { remedy: `It has: ${names}.` });
+    const what = `the source defines no extern "C" void function "${wanted}"`;
+    const message = `The source defines no extern "C" void function "${wanted}".`;
+    return found ?? faultAt('wrapper', null, what, `It has: ${names}.`, { message });
   }
-  if (all.length > 1)
-    return err('usage', `The source defines ${all.length} extern "C" void functions: ${names}.`, {
-      remedy: `Say which one is to be optimized: --wrapper ${all[0]?.name}.`,
-    });
-  return ok(all[0] as WrapperDefinition);
+  if (all.length === 1) return first;
+  const what = `the source defines ${all.length} extern "C" void functions: ${names}`;
+  return faultAt('wrapper', null, what, 'Choose the one that is to be optimized.', {
+    missing: true,
+    message: `The source defines ${all.length} extern "C" void functions: ${names}.`,
+    remedy: `Say which one is to be optimized: --wrapper ${first.name}.`,
+  });
 }
 
 function generatorOf(param: DeclaredParam, options: DraftOptions): Generator {
@@ -149,7 +162,7 @@ function defaultPrompt(wrapper: string, buffers: readonly BufferParam[]): string
   ].join(' ');
 }
 
-function taskOf(plan: Plan): Omit<Task, 'version'> & { version: number } {
+function taskOf(plan: Plan): Task {
   const { wrapper, options, dtype } = plan;
   const params = wrapper.params.map((param) => paramOf(param, plan));
   const buffers = params.filter((param): param is BufferParam => param.role !== 'scalar');
@@ -184,25 +197,67 @@ function taskOf(plan: Plan): Omit<Task, 'version'> & { version: number } {
   };
 }
 
-function planOf(source: string, options: DraftOptions): Result<Plan> {
-  const wrapper = chooseWrapper(source, options.wrapper);
-  if (!wrapper.ok) return wrapper;
-  const dtype = wrapper.value.params.some((param) => isPointer(param) && pointee(param) === bf16) ? 'bf16' : 'fp32';
-  const types = checkTypes(wrapper.value, dtype);
-  if (!types.ok) return types;
-  const id = options.id ?? wrapper.value.name;
-  if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(id))
-    return err('usage', `"${id}" cannot be the id of a task.`, {
-      remedy: 'An id is a letter, then letters, digits and "_": --id my_kernel.',
-    });
-  const sizes = parseSizes(options.sizes);
-  if (!sizes.ok) return sizes;
-  const plan = { wrapper: wrapper.value, options, dtype, ...sizes.value } as const;
-  for (const check of [checkNamed, checkComplete, checkExpressions]) {
-    const checked = check(plan);
-    if (!checked.ok) return checked;
+function checkId(id: string): Fault[] {
+  if (/^[A-Za-z][A-Za-z0-9_]*$/.test(id)) return [];
+  const rule = 'An id is a letter, then letters, digits and "_"';
+  const what = `"${id}" cannot be the id of a task`;
+  return [faultAt('id', null, what, `${rule}.`, { message: `${what}.`, remedy: `${rule}: --id my_kernel.` })];
+}
+
+/** A source with its options as far as they go, and what is wrong, in the order in which a command line tells it. */
+interface Examined {
+  readonly wrappers: readonly WrapperDefinition[];
+  readonly plan: Plan | null;
+  readonly faults: readonly Fault[];
+  /** The first fault as a command line says it: all that is missing is one. */
+  readonly error: AppError | null;
+}
+
+function examine(source: string, options: DraftOptions): Examined {
+  const wrappers = wrappersIn(source);
+  const refused = (faults: readonly Fault[]): Examined => ({
+    wrappers,
+    plan: null,
+    faults,
+    error: faults[0]?.typed ?? null,
+  });
+  const wrapper = chooseWrapper(wrappers, options.wrapper);
+  if ('field' in wrapper) return refused([wrapper]);
+  const dtype = wrapper.params.some((param) => isPointer(param) && pointee(param) === bf16) ? 'bf16' : 'fp32';
+  const types = checkTypes(wrapper, dtype);
+  if (types.length > 0) return refused(types);
+  const { dims, sizes, faults: unread } = parseSizes(options.sizes);
+  const plan = { wrapper, options, dtype, dims, sizes } as const;
+  const missing = checkComplete(plan);
+  const groups = [
+    checkId(options.id ?? wrapper.name),
+    unread,
+    checkNamed(plan),
+    missing,
+    // Without dimensions no expression can be right.
+    dims.length === 0 ? [] : checkExpressions(plan),
+  ];
+  const first = groups.find((faults) => faults.length > 0);
+  const error = first === missing ? missingError(plan, missing) : (first?.[0]?.typed ?? null);
+  return { wrappers, plan, faults: groups.flat(), error };
+}
+
+/** The task of a plan without faults. What is still wrong with it, such as a value at one of its sizes, comes as faults. */
+function made(source: string, plan: Plan): { readonly draft: Result<TaskDraft>; readonly faults: readonly Fault[] } {
+  const { dtype, wrapper } = plan;
+  const raw = taskOf(plan);
+  const json = `${JSON.stringify(raw, null, 2)}\n`;
+  const parsed = parseTask(json, 'task.json');
+  if (!parsed.ok) return { draft: parsed, faults: placesOf(checkTask(raw), wrapper.params, parsed.error) };
+  const task = parsed.value;
+  const checked = checkWrapper(source, originName(task, dtype), paramTypes(task, dtype));
+  if (!checked.ok) {
+    const remedy = `Declare it as: ${signature(task, dtype, originName(task, dtype))} { … }`;
+    const draft = err('input.task', checked.error.message, { remedy });
+    return { draft, faults: [faultAt('source', null, checked.error.message, remedy)] };
   }
-  return ok(plan);
+  const files = { 'task.json': json, [`origin.${dtype}.cu`]: source, 'reference.h': referenceForm(task, dtype) };
+  return { draft: ok({ task, dtype, files }), faults: [] };
 }
 
 /**
@@ -212,18 +267,35 @@ function planOf(source: string, options: DraftOptions): Result<Plan> {
  * message, with what to type. What comes back passes parseTask, and the source passes the check that loading a task makes.
  */
 export function draftTask(source: string, options: DraftOptions): Result<TaskDraft> {
-  const plan = planOf(source, options);
-  if (!plan.ok) return plan;
-  const { dtype } = plan.value;
-  const json = `${JSON.stringify(taskOf(plan.value), null, 2)}\n`;
-  const parsed = parseTask(json, 'task.json');
-  if (!parsed.ok) return parsed;
-  const task = parsed.value;
-  const checked = checkWrapper(source, originName(task, dtype), paramTypes(task, dtype));
-  if (!checked.ok)
-    return err('input.task', checked.error.message, {
-      remedy: `Declare it as: ${signature(task, dtype, originName(task, dtype))} { … }`,
-    });
-  const files = { 'task.json': json, [`origin.${dtype}.cu`]: source, 'reference.h': referenceForm(task, dtype) };
-  return ok({ task, dtype, files });
+  const { plan, error } = examine(source, options);
+  if (error !== null || plan === null) return { ok: false, error: error as AppError };
+  return made(source, plan).draft;
+}
+
+/** A parameter of the wrapper as far as source and options say what it is. */
+function understood(param: DeclaredParam, plan: Plan): DraftParam {
+  const { name, type } = param;
+  if (!isPointer(param)) {
+    const expression = scalarValue(param, plan) || null;
+    return { name, type, role: 'scalar', expression, mayRead: false, range: null };
+  }
+  const role = isConst(param) ? 'in' : isRead(param, plan) ? 'inout' : 'out';
+  const range = isRead(param, plan) && isInt(param) ? (given(plan.options.ints, name) ?? '') : null;
+  return { name, type, role, expression: countOf(param, plan) || null, mayRead: !isConst(param), range };
+}
+
+/** The same for a form: what is understood so far, every fault at its field, and the files once there is none. */
+export function viewDraft(source: string, options: DraftOptions): DraftView {
+  const { wrappers, plan, faults: found } = examine(source, options);
+  const task = plan !== null && found.length === 0 ? made(source, plan) : null;
+  const faults = [...found, ...(task?.faults ?? [])].map(({ typed: _, ...fault }) => fault);
+  return {
+    wrappers: wrappers.map(({ name }) => name),
+    wrapper: plan?.wrapper.name ?? null,
+    dtype: plan?.dtype ?? null,
+    dims: plan?.dims ?? [],
+    parameters: plan === null ? [] : plan.wrapper.params.map((param) => understood(param, plan)),
+    faults,
+    files: task?.draft.ok ? task.draft.value.files : null,
+  };
 }

@@ -1,5 +1,5 @@
 export { checkTask, type Issue } from './check.ts';
-export { type DraftOptions, draftTask, type TaskDraft } from './draft.ts';
+export { type DraftOptions, draftTask, type TaskDraft, viewDraft } from './draft.ts';
 export { evalExpr, evalInteger, parseExpr, type Scope } from './expr.ts';
 export {
   type LoadedTask,

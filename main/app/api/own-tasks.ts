@@ -1,0 +1,24 @@
+import { addTaskTexts, draftView, ownTaskView } from '../own-task-texts.ts';
+import { removeOwnTask } from '../own-tasks.ts';
+import type { ApiContext, Handlers } from './context.ts';
+
+type Methods = 'tasks.draft' | 'tasks.add' | 'tasks.files' | 'tasks.remove';
+
+/** Tasks of the user's own, for screens: texts instead of files, no path from a client. */
+export const ownTaskMethods = (api: ApiContext): Handlers<Methods> => ({
+  'tasks.draft': async ({ source, options }) => draftView(api.app, source, options),
+  'tasks.add': async (params, signal, tell) => {
+    const emit = (event: { readonly type: string; readonly message?: string }): void => {
+      if (event.type === 'notice' && event.message !== undefined) tell(event.message);
+    };
+    const added = await addTaskTexts(api.app, params, { signal, emit });
+    api.changed('tasks');
+    return added;
+  },
+  'tasks.files': ({ task }) => ownTaskView(api.app, task),
+  'tasks.remove': async ({ task }) => {
+    const removed = await removeOwnTask(api.app, { task });
+    api.changed('tasks');
+    return removed;
+  },
+});

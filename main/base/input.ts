@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppFailure, err } from '../contract/index.ts';
@@ -74,4 +74,42 @@ async function readPart(file: FileHandle, path: string): Promise<Buffer | null> 
     if (systemCode(fault) === 'EAGAIN') return null;
     throw unreadable(path, reasons[systemCode(fault) ?? ''] ?? systemCode(fault) ?? String(fault));
   }
+}
+
+/**
+ * The text of a regular file, or of one that a link leads to; null: there is none. Whatever else may lie there under its name (a pipe, a
+ * device) is refused before a byte is read of it, so that nothing waits and nothing is taken away.
+ * Throws AppFailure `input.file`.
+ */
+export function readRegular(path: string, { limit }: Pick<InputOptions, 'limit'>): string | null {
+  let file: number;
+  try {
+    file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  } catch (fault) {
+    const code = systemCode(fault);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    // A socket, or a device that nobody drives.
+    if (code === 'ENXIO' || code === 'ENODEV') throw unreadable(path, noFile);
+    throw unreadable(path, reasons[code ?? ''] ?? code ?? String(fault));
+  }
+  try {
+    const found = fstatSync(file);
+    if (!found.isFile()) throw unreadable(path, kindOf(found));
+    if (found.size > limit) throw unreadable(path, `it is too large (at most ${limit} bytes)`);
+    return readFileSync(file, 'utf8');
+  } catch (fault) {
+    if (fault instanceof AppFailure) throw fault;
+    throw unreadable(path, systemCode(fault) ?? String(fault));
+  } finally {
+    closeSync(file);
+  }
+}
+
+const noFile = 'it is no regular file';
+
+function kindOf(found: Stats): string {
+  if (found.isDirectory()) return 'it is a folder';
+  if (found.isFIFO()) return `${noFile} but a pipe`;
+  if (found.isCharacterDevice() || found.isBlockDevice()) return `${noFile} but a device`;
+  return noFile;
 }

@@ -1,4 +1,5 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -553,6 +554,46 @@ describe('the folder of a task', () => {
     rmSync(join(dir, 'reference.h'));
     expect(unwrap(loadTaskFrom(dir)).reference).toBeNull();
   });
+
+  it('is refused where something else than a regular file lies in it, before anything waits for it', () => {
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const cases: [string, (path: string) => void, RegExp][] = [
+      ['task.json', (path) => execFileSync('mkfifo', [path]), /task\.json cannot be read: .*but a pipe/],
+      ['reference.h', (path) => symlinkSync(pipe, path), /reference\.h cannot be read: .*but a pipe/],
+      ['origin.fp32.cu', (path) => symlinkSync('/dev/zero', path), /origin\.fp32\.cu cannot be read: .*but a device/],
+      ['library.cu', (path) => mkdirSync(path), /library\.cu cannot be read: it is a folder/],
+      [
+        'origin.bf16.cu',
+        (path) => symlinkSync(path, path),
+        /origin\.bf16\.cu cannot be read: its links lead in a circle/,
+      ],
+      [
+        'reference.h',
+        (path) => writeFileSync(path, ' '.repeat(2 ** 20 + 1)),
+        /reference\.h cannot be read: .*too large/,
+      ],
+    ];
+    const dirs = cases.map(([name, make]) => {
+      const dir = copy('dot_product');
+      rmSync(join(dir, name), { force: true });
+      make(join(dir, name));
+      return dir;
+    });
+    // In a process of its own: what hangs there is ended here.
+    const code = `import { loadTaskFrom } from ${JSON.stringify(join(root, 'main/evaluate/task/load.ts'))};
+      console.log(JSON.stringify(${JSON.stringify(dirs)}.map((dir) => loadTaskFrom(dir).error)));`;
+    const argv = ['--input-type=module', '-e', code];
+    const child = spawnSync(process.execPath, argv, { encoding: 'utf8', timeout: 60_000, killSignal: 'SIGKILL' });
+    const errors = JSON.parse(child.stdout) as { code: string; message: string }[];
+    for (const [index, [, , message]] of cases.entries())
+      expect(errors[index]).toMatchObject({ code: 'input.file', message: expect.stringMatching(message) });
+    // A link to a regular file is as good as the file.
+    const linked = copy('dot_product');
+    rmSync(join(linked, 'reference.h'));
+    symlinkSync(join(root, shippedTasks, 'dot_product/reference.h'), join(linked, 'reference.h'));
+    expect(refusal(loadTaskFrom(linked))).toBe('accepted');
+  }, 120_000);
 
   const sources: [string, (t: string) => string, RegExp][] = [
     [

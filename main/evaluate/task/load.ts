@@ -1,8 +1,10 @@
-import { type Dirent, readdirSync, readFileSync } from 'node:fs';
+import { type Dirent, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256Hex } from '../../base/hash.ts';
+import { readRegular } from '../../base/input.ts';
 import {
   type AppError,
+  AppFailure,
   type Dtype,
   err,
   FORMAT,
@@ -114,16 +116,8 @@ export function parseTask(text: string, file: string): Result<Task> {
   return issues.length > 0 ? invalidTask(file, issues) : ok(parsed.data);
 }
 
-/** A file's text; null when it is not there. Other failures (permissions, a folder of that name) throw. */
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT' || (cause as NodeJS.ErrnoException).code === 'ENOTDIR')
-      return null;
-    throw cause;
-  }
-}
+/** Longest file of a task that is read, bytes: the longest that ships has 12 KB. */
+const mostBytes = 1 << 20;
 
 function checkOrigin(task: Task, dtype: Dtype, source: string, file: string): AppError | null {
   const checked = checkWrapper(source, originName(task, dtype), paramTypes(task, dtype));
@@ -141,18 +135,15 @@ export function loadTaskFrom(dir: string): Result<LoadedTask> {
   try {
     return load(dir);
   } catch (cause) {
-    const fault = cause as NodeJS.ErrnoException;
-    if (fault.code === undefined || fault.path === undefined) throw cause;
-    return err('input.file', `${fault.path} cannot be read (${fault.code}).`, {
-      remedy: 'Check the permissions of the file.',
-    });
+    if (cause instanceof AppFailure) return { ok: false, error: cause.error };
+    throw cause;
   }
 }
 
 function load(dir: string): Result<LoadedTask> {
   const hashes: Record<string, string> = {};
   const read = (name: string): string | null => {
-    const text = readIfThere(join(dir, name));
+    const text = readRegular(join(dir, name), { limit: mostBytes });
     if (text !== null) hashes[name] = sha256Hex(text);
     return text;
   };

@@ -11,6 +11,7 @@ import {
   defaultFields,
   mostRequests,
   restoreFields,
+  sizeChoice,
   startParams,
 } from '../../renderer/screens/run/start-model.ts';
 import { elapsedMs, moneyLeft, newestNode, timelineOf } from '../../renderer/screens/run/timeline-model.ts';
@@ -136,6 +137,28 @@ test('the start form: numbers as people type them, faults by field, nothing sent
   const one = { ...good, agents: { ...good.agents, debug: { provider: 'openai', model: 'm' } } };
   expect(startParams(one).params?.agents).toEqual({ debug: { provider: 'openai', model: 'm' } });
   expect(mostRequests(good)).toBe(36);
+});
+
+test('the start form offers the sizes that the task has', () => {
+  const some = { published: 5, large: 1 };
+  const none = { published: 5, large: 0 };
+  expect(sizeChoice(some)).toEqual({
+    options: [
+      { value: 'published', label: 'published (5)' },
+      { value: 'large', label: 'large (1)', disabled: false },
+    ],
+    why: null,
+  });
+  expect(sizeChoice(none).options[1]).toEqual({ value: 'large', label: 'large', disabled: true });
+  expect(sizeChoice(none).why).toBe('This task states no large sizes.');
+  expect(sizeChoice(null).options.map((o) => o.label)).toEqual(['published', 'large']);
+  // Large was chosen for another task, and kept.
+  const kept = { ...defaultFields, task: 'mine', sizeSet: 'large' as const };
+  expect(startParams(kept, none)).toEqual({
+    errors: { sizeSet: 'This task states no large sizes: choose the published ones.' },
+  });
+  expect(startParams(kept, some).params?.sizeSet).toBe('large');
+  expect(startParams({ ...kept, sizeSet: 'published' }, none).errors).toEqual({});
 });
 
 test('consent is asked once per remote host that was not agreed to', () => {

@@ -9,7 +9,14 @@ import { Callout, ErrorBox, Loading } from '../../ui/feedback.tsx';
 import { categoryName, count } from '../../ui/format.ts';
 import { Panel } from '../../ui/panels.tsx';
 import { ConsentDialog } from './consent.tsx';
-import { consentNeeded, mostRequests, restoreFields, type StartFields, startParams } from './start-model.ts';
+import {
+  consentNeeded,
+  mostRequests,
+  restoreFields,
+  type StartFields,
+  sizeChoice,
+  startParams,
+} from './start-model.ts';
 import { ModelFields, PlaceFields } from './start-parts.tsx';
 
 type Preset = Readonly<Record<string, string>>;
@@ -38,7 +45,8 @@ export function StartForm({ preset }: { readonly preset: Preset }) {
   const form = useRef<HTMLFormElement>(null);
 
   const set = (change: Partial<StartFields>) => setFields((f) => ({ ...f, ...change }));
-  const { params, errors } = useMemo(() => startParams(fields), [fields]);
+  const sizes = tasks.data?.find((t) => t.id === fields.task && t.dtype === fields.dtype)?.sizes ?? null;
+  const { params, errors } = useMemo(() => startParams(fields, sizes), [fields, sizes]);
   const shown = tried ? errors : {};
   const hosts = consentNeeded(fields, providers.data ?? [], settings.data?.knownRemotes);
 
@@ -92,7 +100,7 @@ export function StartForm({ preset }: { readonly preset: Preset }) {
       )}
       <div className="page-columns">
         <Panel title="Kernel">
-          <KernelFields fields={fields} set={set} tasks={tasks.data} error={shown.task} />
+          <KernelFields fields={fields} set={set} tasks={tasks.data} errors={shown} />
         </Panel>
         <Panel title="Search">
           <SearchFields fields={fields} set={set} errors={shown} />
@@ -117,7 +125,12 @@ interface PartProps {
   readonly set: (change: Partial<StartFields>) => void;
 }
 
-function KernelFields({ fields, set, tasks, error }: PartProps & { tasks: readonly TaskEntry[]; error?: string }) {
+function KernelFields({
+  fields,
+  set,
+  tasks,
+  errors,
+}: PartProps & { tasks: readonly TaskEntry[]; errors: Partial<Record<keyof StartFields, string>> }) {
   const groups = useMemo(() => {
     const known = new Map<string, Map<string, TaskEntry>>();
     for (const t of tasks) {
@@ -129,9 +142,10 @@ function KernelFields({ fields, set, tasks, error }: PartProps & { tasks: readon
   }, [tasks]);
   const mine = tasks.filter((t) => t.id === fields.task);
   const entry = mine.find((t) => t.dtype === fields.dtype);
+  const sizes = sizeChoice(entry?.sizes ?? null);
   return (
     <div className="stack">
-      <Field label="Task" error={error} hint={entry?.fault ?? entry?.title ?? undefined}>
+      <Field label="Task" error={errors.task} hint={entry?.fault ?? entry?.title ?? undefined}>
         {(ids) => (
           <select {...ids} className="input select" value={fields.task} onChange={(e) => set({ task: e.target.value })}>
             <option value="">Choose a task …</option>
@@ -165,11 +179,13 @@ function KernelFields({ fields, set, tasks, error }: PartProps & { tasks: readon
             label="Sizes"
             value={fields.sizeSet}
             onChange={(sizeSet) => set({ sizeSet })}
-            options={[
-              { value: 'published', label: `published${entry?.sizes ? ` (${entry.sizes.published})` : ''}` },
-              { value: 'large', label: `large${entry?.sizes ? ` (${entry.sizes.large})` : ''}` },
-            ]}
+            options={sizes.options}
           />
+          {sizes.why !== null && (
+            <span className={errors.sizeSet === undefined ? 'field-hint' : 'field-error'}>
+              {errors.sizeSet ?? sizes.why}
+            </span>
+          )}
         </Labelled>
       </div>
       <TextField

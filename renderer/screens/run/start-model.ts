@@ -1,5 +1,5 @@
 /** The start form: its fields as text, checked and turned into the parameters of `runs.start`. Pure. */
-import type { ProviderLine, StartRun } from '../../../main/contract/api.ts';
+import type { ProviderLine, StartRun, TaskEntry } from '../../../main/contract/api.ts';
 import type { AgentName } from '../../../main/contract/chat.ts';
 import type { ProfileMode } from '../../../main/contract/profile.ts';
 import type { Dtype, SizeSet } from '../../../main/contract/task.ts';
@@ -139,8 +139,26 @@ export function consentNeeded(
   return [...hosts].map(([host, rest]) => ({ host, ...rest }));
 }
 
-/** Parameters of `runs.start`, or what is wrong by field. */
-export function startParams(f: StartFields): { params?: StartRun; errors: StartErrors } {
+/** What there is to choose of a task's sizes, and why not all of it; sizes null: not known. */
+export function sizeChoice(sizes: TaskEntry['sizes']): {
+  readonly options: readonly { readonly value: SizeSet; readonly label: string; readonly disabled?: boolean }[];
+  readonly why: string | null;
+} {
+  const none = sizes !== null && sizes.large === 0;
+  return {
+    options: [
+      { value: 'published', label: `published${sizes ? ` (${sizes.published})` : ''}` },
+      { value: 'large', label: `large${sizes && !none ? ` (${sizes.large})` : ''}`, disabled: none },
+    ],
+    why: none ? 'This task states no large sizes.' : null,
+  };
+}
+
+/** Parameters of `runs.start`, or what is wrong by field. `sizes`: those of the chosen task; null: not known. */
+export function startParams(
+  f: StartFields,
+  sizes: TaskEntry['sizes'] = null,
+): { params?: StartRun; errors: StartErrors } {
   const errors: StartErrors = {};
   const numbers: Record<string, number | undefined> = {};
   for (const [field, rule] of Object.entries(rules) as [keyof StartFields, Rule][]) {
@@ -149,6 +167,9 @@ export function startParams(f: StartFields): { params?: StartRun; errors: StartE
     if (error !== undefined) errors[field] = error;
   }
   if (f.task === '') errors.task = 'Choose a task.';
+  // Kept from a run of another task, or in the form before the task was chosen.
+  if (f.sizeSet === 'large' && sizes?.large === 0)
+    errors.sizeSet = 'This task states no large sizes: choose the published ones.';
   if (f.provider !== 'manual' && f.model.trim() === '')
     errors.model = 'Give the model as the provider names it, or choose “By hand”.';
   if (f.executor === 'bundle' && f.arch.trim() !== '' && !/^sm_\d+[a-z]?$/.test(f.arch.trim()))

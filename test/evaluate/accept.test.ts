@@ -130,6 +130,37 @@ describe('what must never be accepted', () => {
       reason: expect.stringContaining('large/1'),
     });
   });
+  test('origin alone was not measured validly: nothing is proven, and nothing accepted', () => {
+    for (const problem of [undefined, 2]) {
+      const time = run(() => 0.8);
+      for (const set of time.samples)
+        if (set.kind === 'solo' && (problem === undefined || set.problem === problem))
+          set.arms.O = set.arms.O?.map(() => null);
+      const { outcome, reason } = decide(figuresInput(time, 4), 1);
+      expect([outcome, reason]).toEqual([
+        'environment',
+        expect.stringContaining('too few valid times of the origin alone'),
+      ]);
+    }
+  });
+  test.each([1, 12])('what speaks against the %i. candidate counts as much as against the first', (tries) => {
+    const outcomes = (make: (k: number) => TimeResult) =>
+      Array.from({ length: 20 }, (_, k) => decide(figuresInput(make(k), 4), tries).outcome);
+    const slow = outcomes((k) => run((i) => (i === 1 ? 1.12 : 0.6), {}, `slow ${k}`));
+    expect(slow.filter((outcome) => outcome === 'trade-off').length).toBeGreaterThan(17);
+    // Callers wait for the candidate a fifth longer than for the best; processes differ in that as they do on real hosts.
+    const waiting = outcomes((k) => {
+      const time = run(() => 0.8, {}, `wait ${k}`);
+      const calls = simulate(
+        { ...noise, process: 0.02 },
+        truth(() => 1.2),
+        `host ${k}`,
+      );
+      const wrapper = calls.filter((set) => set.quantity === 'wrapper');
+      return { ...time, samples: [...time.samples.filter((set) => set.quantity === 'span'), ...wrapper] };
+    });
+    expect(waiting.filter((outcome) => outcome === 'not-faster').length).toBeGreaterThan(17);
+  });
   test('no interference where there is none', () => {
     for (let k = 0; k < 20; k++)
       expect(

@@ -217,7 +217,6 @@ async function fromFiles(
 ): Promise<Candidates> {
   const candidates: BenchCandidate[] = [];
   const sources = new Map<string, string>();
-  const refused: string[] = [];
   for (const path of paths) {
     const names = await readdir(path).catch((fault: { code?: string }) => {
       if (fault.code === 'ENOTDIR') return null;
@@ -246,32 +245,23 @@ async function fromFiles(
         continue;
       }
       const given = await readInput(file, { limit: 4 * 1024 * 1024, signal: ctx.signal });
-      const { source, linked, refused: why } = screened(given, own);
-      if (why !== null) refused.push(`${file}: ${why}`);
+      const { source, linked, refused } = screened(given, own);
+      // As every evaluation does: what the screen refuses is neither built nor timed. The others are.
+      if (refused !== null)
+        ctx.emit({ type: 'notice', message: `${file} is refused by the screen, and not measured: ${refused}` });
       if (linked) ctx.emit({ type: 'notice', message: `${file}: ${externCAdded}` });
       const hash = sha256Hex(source);
-      sources.set(hash, source);
+      if (refused === null) sources.set(hash, source);
       candidates.push({
         task,
         dtype: own.dtype,
         label: basename(file),
         source: hash,
         compileArgs: [...defaultArguments],
+        ...(refused === null ? {} : { refused }),
       });
     }
   }
-  // As every evaluation does: what the screen refuses is neither built nor timed.
-  if (refused.length > 0)
-    throw new AppFailure(
-      err(
-        'candidate.rejected',
-        `${refused.length} of ${candidates.length} candidates are refused before they are built.`,
-        {
-          remedy: 'Mend them, or take them out of the folder; nothing was begun.',
-          detail: refused.slice(0, 40).join('\n'),
-        },
-      ).error,
-    );
   return { candidates: unique(candidates), sources };
 }
 

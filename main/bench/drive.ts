@@ -15,6 +15,7 @@ import {
   type Executor,
   err,
 } from '../contract/index.ts';
+import { rejected } from '../evaluate/evaluator.ts';
 import { BundleExecutor } from '../jobs/bundle.ts';
 import { jobHash } from '../jobs/bundle-hash.ts';
 import type { BenchFolder } from './folder.ts';
@@ -134,15 +135,18 @@ class Drive {
     if (this.o.signal?.aborted) throw new AppFailure({ code: 'cancelled', message: 'The bench was cancelled.' });
   }
 
-  /** null: the cell cannot be run here, its task or source is gone. A result from before stays and is told; the others go on. */
+  /**
+   * null: the cell cannot be run, its task or source is gone or its candidate was refused. A result from before stays and is told; the
+   * others go on.
+   */
   private async planned(cell: BenchCell, found: BenchResult | null): Promise<PlannedCell | null> {
     try {
       return await this.planner.plan(cell);
     } catch (fault) {
-      if (!(fault instanceof AppFailure) || !fault.error.code.startsWith('input.')) throw fault;
+      if (!(fault instanceof AppFailure) || !/^(input\.|candidate\.rejected$)/.test(fault.error.code)) throw fault;
       this.failed.set(cell.id, fault.error);
       if (found?.result) this.outdated.add(cell.id);
-      else await this.o.folder.writeResult(faultOf(cell, '', fault.error));
+      else await this.o.folder.writeResult(refusedOf(cell, fault.error));
       return null;
     }
   }
@@ -262,6 +266,13 @@ const faultOf = (cell: BenchCell, hash: string, fault: AppError): BenchResult =>
   evaluation: null,
   profile: null,
 });
+
+/** What the screen refused is a result like any other that an evaluation gives; of a profile there is none. */
+function refusedOf(cell: BenchCell, fault: AppError): BenchResult {
+  const without = faultOf(cell, '', fault);
+  if (fault.code !== 'candidate.rejected' || cell.stage === 'profile') return without;
+  return { ...without, evaluation: rejected({ reason: fault.message, digest: fault.message }) };
+}
 
 /** As much as a bundle's result may hold, bytes. */
 const mostOfResult = 256 * 2 ** 20;

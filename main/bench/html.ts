@@ -77,13 +77,16 @@ function summary(r: BenchReport): string {
   const { cells, entries } = r;
   // A version that was right when verified may still be wrong in a timed call.
   const verified = entries.filter((e) => e.verified && !wrongWhenTimed.has(e.outcome)).length;
-  const open = cells.all - cells.measured;
+  const refused = entries.filter((e) => e.outcome === 'screen-rejected').length;
+  const measured = entries.length - refused;
+  const open = cells.all - cells.measured - refused;
   return [
     `${cells.measured} of ${cells.all} jobs have a result${open > 0 ? ` (${open} have none: see the end)` : ''}.`,
     r.outdated.length === 0
       ? ''
       : `${r.outdated.length} of them are of an earlier state of the tasks or the harness: they stay until they are measured again, and are named at the end.`,
-    entries.length === 0 ? '' : `${verified} of ${entries.length} measured versions were proven correct.`,
+    measured === 0 ? '' : `${verified} of ${measured} measured versions were proven correct.`,
+    refused === 0 ? '' : `${refused} were refused by the screen before they were built.`,
     r.machines.length === 0 ? '' : `Measured on ${gpus(r)}.`,
     `Begun ${r.createdAt}, reported ${r.reportedAt}, CUDAMaster ${r.programVersion}.`,
   ]

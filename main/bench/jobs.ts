@@ -74,6 +74,12 @@ export class Planner {
   private async version(cell: BenchCell): Promise<Version | null> {
     const candidate = this.candidateOf(cell);
     if (cell.version === 'origin') return null;
+    if (candidate?.refused !== undefined)
+      throw new AppFailure(
+        err('candidate.rejected', `${candidate.label} is refused by the screen: ${candidate.refused}`, {
+          remedy: 'Mend it and measure it in a bench of its own.',
+        }).error,
+      );
     const source = candidate && (await this.folder.source(candidate.source));
     if (candidate && source !== null) return { source, compileArgs: candidate.compileArgs };
     throw new AppFailure(

@@ -71,7 +71,7 @@ export interface Entry {
   readonly calls: number | null;
   readonly voided: number | null;
   readonly jobWallMs: number;
-  /** The machine that measured it: its place in `machines`. */
+  /** The machine that measured it: its place in `machines`; -1: none, it was refused. */
   readonly machine: number;
 }
 
@@ -152,8 +152,14 @@ export function reportOf({ bench, results, planner, outdated = [], now }: Report
     return result?.result ? [{ cell, result }] : [];
   });
   const machines = machinesOf(found.map(({ result }) => result));
-  const placeOf = ({ result }: BenchResult): number => machines.findIndex(({ key }) => key === keyOf(result));
-  const entries = found.flatMap(({ cell, result }) => entryOf(planner, cell, result, placeOf(result)) ?? []);
+  const placeOf = ({ result }: BenchResult): number =>
+    result === null ? -1 : machines.findIndex(({ key }) => key === keyOf(result));
+  // With those that were refused before anything ran.
+  const told = bench.cells.flatMap((cell) => {
+    const result = results.get(cell.id);
+    return result?.evaluation ? [{ cell, result }] : [];
+  });
+  const entries = told.flatMap(({ cell, result }) => entryOf(planner, cell, result, placeOf(result)) ?? []);
   const peaks = peaksOf(results);
   const profiles = found.flatMap(({ cell, result }) => profileEntry(cell, result, peaks, placeOf(result)) ?? []);
   return {
@@ -180,7 +186,7 @@ export function reportOf({ bench, results, planner, outdated = [], now }: Report
 }
 
 function missingOf(cell: BenchCell, result: BenchResult | null): { cell: string; reason: string }[] {
-  if (result?.result) return [];
+  if (result?.result || result?.evaluation) return [];
   const fault: AppError | null = result?.fault ?? null;
   return [{ cell: cell.id, reason: fault ? fault.message : 'not run yet' }];
 }

@@ -90,9 +90,9 @@ export const byName = (a: string, b: string): number => {
 export const placeOf = (task: string): string => `task-${task}`;
 export const taskCell = (task: string): Cell => ({ text: task, to: placeOf(task) });
 
-/** Letter of a machine in the order of the report: A, B … Z, A1 … */
+/** Letter of a machine in the order of the report: A, B … Z, A1 …; of none a dash. */
 export const letter = (machine: number): string =>
-  `${String.fromCharCode(65 + (machine % 26))}${machine >= 26 ? Math.floor(machine / 26) : ''}`;
+  machine < 0 ? NONE : `${String.fromCharCode(65 + (machine % 26))}${machine >= 26 ? Math.floor(machine / 26) : ''}`;
 
 /**
  * Where a profile stands under the roof: at the pipe with most operations of which this GPU's peak was measured. In FP32 code the compiler

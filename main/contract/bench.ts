@@ -33,6 +33,8 @@ export const benchCandidateSchema = z.object({
   /** SHA-256; the text lies in sources/<sha256>.cu of the bench's folder. */
   source: z.string().regex(/^[0-9a-f]{64}$/),
   compileArgs: z.array(z.string()),
+  /** Why the screen refused it when the bench was begun: it is neither built nor timed, and its source is not kept. Absent: it was not. */
+  refused: z.string().optional(),
 });
 export type BenchCandidate = z.infer<typeof benchCandidateSchema>;
 

@@ -255,19 +255,56 @@ it('what is asked for without sense is refused before anything is written', asyn
   expect(await ask({ candidates: [] })).toMatchObject({ code: 'usage' });
   expect(await ask({ out: '' })).toMatchObject({ code: 'usage' });
   expect(await ask({ executor: 'local', results: home })).toMatchObject({ code: 'usage' });
-  const files = join(home, 'files');
-  mkdirSync(files, { recursive: true });
-  writeFileSync(join(files, 'no_such_task.fp32.cu'), candidate('2'));
-  writeFileSync(
-    join(files, 'RELU.fp32.cu'),
-    '#include <stdlib.h>\nextern "C" void RELU_optimized() { system("id"); }\n',
-  );
-  const refused = await ask({ candidates: [files] });
-  expect([refused.code, refused.detail]).toEqual(['candidate.rejected', expect.stringContaining('RELU.fp32.cu: line')]);
-  expect(said.join('\n')).toContain('no_such_task.fp32.cu is left out');
   expect(readdirSync(home)).not.toContain('never');
   const twice = await app.bench({ ...what, sizes: ['published', 'published'], out: join(home, 'once') }, ctx);
   expect(twice).toMatchObject({ ok: true, value: { cells: 2 } });
+});
+
+it('a candidate that the screen refuses is a result of its own, and the others go on', async () => {
+  const files = join(home, 'files');
+  mkdirSync(files, { recursive: true });
+  writeFileSync(join(files, 'no_such_task.fp32.cu'), candidate('2'));
+  writeFileSync(join(files, 'dot_product.fp32.cu'), candidate('2'));
+  const system = '#include <stdlib.h>\nextern "C" void RELU_optimized() { system("id"); }\n';
+  writeFileSync(join(files, 'RELU.fp32.cu'), system);
+  dir = join(home, 'screened');
+  const begun = await app.bench({ ...what, profile: true, candidates: [files], out: dir }, ctx);
+  const refused = /^RELU\.fp32\.cu is refused by the screen: line \d/;
+  // The origin of a task is profiled whatever its candidate is.
+  expect(begun).toMatchObject({
+    ok: true,
+    value: {
+      cells: 6,
+      done: 0,
+      missing: { length: 4 },
+      failed: [
+        { cell: 'published.RELU.fp32', error: { code: 'candidate.rejected', message: expect.stringMatching(refused) } },
+        { cell: 'profile.RELU.fp32.candidate', error: { code: 'candidate.rejected' } },
+      ],
+    },
+  });
+  expect(said.join('\n')).toContain('no_such_task.fp32.cu is left out');
+  expect(said.join('\n')).toMatch(/RELU\.fp32\.cu is refused by the screen, and not measured: line/);
+  // What is not built is not kept either.
+  expect(readdirSync(join(dir, 'sources'))).toHaveLength(1);
+
+  await work(bundles());
+  const stand = await resume();
+  expect(stand).toMatchObject({ done: 1, failed: { length: 2 } });
+  const { entries, missing, cells } = report();
+  expect(cells).toEqual({ all: 6, measured: 1 });
+  const row = entries.find((e: { task: string }) => e.task === 'RELU');
+  expect(row).toMatchObject({ candidate: 'RELU.fp32.cu', outcome: 'screen-rejected', verified: false, rows: [] });
+  expect(row.reason).toMatch(refused);
+  expect(entries).toHaveLength(2);
+  expect(missing.map((m: { cell: string }) => m.cell)).not.toContain('published.RELU.fp32');
+  const html = readFileSync(join(dir, 'report.html'), 'utf8');
+  expect(html).toContain('1 of 6 jobs have a result (4 have none: see the end). 1 of 1 measured versions');
+  expect(html).toContain('1 were refused by the screen before they were built.');
+  const lines = parse(readFileSync(join(dir, 'report.csv'), 'utf8'), { columns: true }) as Record<string, string>[];
+  const line = lines.find(({ task }) => task === 'RELU');
+  expect(line).toMatchObject({ outcome: 'screen-rejected', gpu: '' });
+  expect(line?.reason).toMatch(refused);
 });
 
 it('texts of a result act neither in a page, nor in a table, nor in a terminal', async () => {

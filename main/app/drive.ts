@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { loadPrompts } from '../agents/index.ts';
-import { type ChatProvider, type Evaluation, type Executor, err, unwrap } from '../contract/index.ts';
+import { type ChatProvider, confirmedFigures, type Evaluation, type Executor, err, unwrap } from '../contract/index.ts';
 import { reportName } from '../jobs/report.ts';
 import {
   externCAdded,
@@ -206,7 +206,7 @@ async function evaluateCandidate(steps: Steps, config: LoopConfig, candidate: Ca
     round: 1,
     accepted: evaluation.outcome === 'accepted',
     outcome: evaluation.outcome,
-    score: evaluation.figures?.score?.value ?? null,
+    score: confirmedFigures(evaluation)?.score?.value ?? null,
   });
   return evaluation;
 }

@@ -47,9 +47,9 @@ function atText(error: AppError, folder: string): AppError {
   const own = (text: string | undefined): string | undefined => text?.replaceAll(`${folder}/`, '');
   const message = own(error.message) as string;
   // Checks begin their messages with the file they are about.
-  const named = /^[\w.]+?(?=: | is missing)/.exec(message)?.[0] ?? '';
-  const at = error.at ?? (isFile(named) ? { file: named } : undefined);
-  const remedy = error.at === undefined ? own(error.remedy) : 'Mend it and check again.';
+  const named = ownTaskFiles.find((name) => message.startsWith(`${name}:`) || message.startsWith(`${name} `));
+  const at = error.at ?? (named === undefined ? undefined : { file: named });
+  const remedy = own(error.remedy)?.replace('add the folder again', 'check again');
   return { ...error, message, remedy, detail: own(error.detail), at };
 }
 
@@ -69,8 +69,9 @@ export async function addTaskTexts(
         await writeFile(join(folder, name), text, { mode: 0o600 }).catch((fault: unknown) => {
           throw fileFault(fault, join(folder, name), 'Writing');
         });
-    const { task, dtypes, compiled, former } = await addOwnTask(app, { folder, replace: params.replace }, ctx);
-    return { task, dtypes, compiled, replaced: former !== null };
+    const added = await addOwnTask(app, { folder, replace: params.replace }, ctx);
+    const { task, dtypes, compiled, former, notes } = added;
+    return { task, dtypes, compiled, replaced: former !== null, notes };
   } catch (fault) {
     if (!(fault instanceof AppFailure)) throw fault;
     throw new AppFailure(atText(fault.error, folder));

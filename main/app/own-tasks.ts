@@ -108,6 +108,8 @@ export interface AddAnswer {
   readonly compiled: readonly CompiledFile[];
   /** Where the former task of this id was put; null: there was none. */
   readonly former: string | null;
+  /** Worth knowing, though the task can be used. */
+  readonly notes: readonly string[];
 }
 
 /**
@@ -134,7 +136,9 @@ export async function addOwnTask(app: AppContext, params: AddParams, ctx: Servic
     message: `Compiling reference.h and the original of ${id}; reference.h is called once in the sandbox, the original is not run.`,
   });
   const compiled: CompiledFile[] = [];
-  for (const dtype of dtypes) compiled.push(...(await compile(task, dtype, ctx)));
+  const notes: string[] = [];
+  for (const dtype of dtypes) compiled.push(...(await compile(task, dtype, ctx, notes)));
+  for (const message of notes) ctx.emit({ type: 'notice', message });
   const broken = compiled.find(({ state }) => state === 'fails');
   if (broken) throw brokenFile(broken, folder);
   if (ctx.signal?.aborted) throw new AppFailure(err('cancelled', 'Cancelled: nothing was added.').error);
@@ -144,7 +148,7 @@ export async function addOwnTask(app: AppContext, params: AddParams, ctx: Servic
     await rm(part, { recursive: true, force: true });
     throw fileFault(fault, target, 'Writing the task');
   });
-  return { task: id, dtypes, folder: target, compiled, former };
+  return { task: id, dtypes, folder: target, compiled, former, notes };
 }
 
 /** Line of the file that the compiler's first error is about; undefined: it names none. */
@@ -165,8 +169,8 @@ function brokenFile(broken: CompiledFile, folder: string): AppFailure {
   });
 }
 
-/** Compiles reference and original as an evaluation would, and calls the reference. Where nvcc or the GPU's architecture is missing the original is not compiled. */
-async function compile(task: LoadedTask, dtype: Dtype, ctx: ServiceContext): Promise<CompiledFile[]> {
+/** Compiles reference and original as an evaluation would, and calls the reference. Where nvcc or the GPU's architecture is missing the original is not compiled. `notes` gets what is worth knowing. */
+async function compile(task: LoadedTask, dtype: Dtype, ctx: ServiceContext, notes: string[]): Promise<CompiledFile[]> {
   const settings = await settingsOf();
   const tools = unwrap(await resolveTools({ require: 'none', settings: settings.tools, signal: ctx.signal }));
   const arch = tools.arch ?? tools.archs.find((name) => name === 'sm_80') ?? tools.archs[0] ?? 'sm_80';
@@ -214,7 +218,7 @@ async function compile(task: LoadedTask, dtype: Dtype, ctx: ServiceContext): Pro
     );
   for (const step of results) if (step.id === trial.id) verdictOf(step);
   if (trial.found !== null) refuseReference(trial.found, join(task.dir, 'reference.h'), dtype);
-  for (const message of trialNotices(trial.found, task, dtype, tools)) ctx.emit({ type: 'notice', message });
+  notes.push(...trialNotices(trial.found, task, dtype, tools));
   if (tools.nvcc !== null) return found;
   return [...found, { file: origin, dtype, state: 'not tried', why: 'there is no nvcc here' }];
 }

@@ -13,12 +13,13 @@ import {
   type ProviderState,
   unwrap,
 } from '../contract/index.ts';
+import { isLoopback, promptHost } from '../contract/place.ts';
 import {
   adaptationFile,
   checkAddress,
+  checkModel,
   costOf,
   findPreset,
-  isLoopback,
   keyReferenceSchema,
   listModels,
   loadPrices,
@@ -107,13 +108,8 @@ export function chooseProvider(
 
 /** Throws AppFailure `provider.local-only` for a choice that is to stay on this machine and leads elsewhere. */
 function staying(choice: ProviderChoice): ProviderChoice {
-  const host = remoteHost(choice);
-  if (!choice.localOnly || host === null) return choice;
-  throw new AppFailure(
-    err('provider.local-only', `"Local only" is on, and ${choice.model} runs at ${host}: nothing was sent.`, {
-      remedy: 'Use a model on this machine, or switch "local only" off.',
-    }).error,
-  );
+  if (choice.localOnly && choice.baseUrl !== null) unwrap(checkModel(choice.baseUrl, choice.model));
+  return choice;
 }
 
 /** Choices made earlier, under a "local only" that may have been switched on since. Throws AppFailure `provider.local-only`. */
@@ -153,16 +149,9 @@ export const allChoices = (choices: ProviderChoices): ProviderChoice[] => [
   ...Object.values(choices.agents).filter((c) => c !== undefined),
 ];
 
-/** Ollama passes models of this name on to its maker's servers. */
-const ollamaCloud = /(^|[-:])cloud$/;
-
 /** Host other than this machine to which a choice sends prompts; null = nothing leaves this machine. */
-export function remoteHost(choice: Pick<ProviderChoice, 'name' | 'model' | 'baseUrl'>): string | null {
-  if (choice.baseUrl === null) return null;
-  const { hostname, host } = new URL(choice.baseUrl);
-  if (!isLoopback(hostname)) return host;
-  return choice.name === 'ollama' && ollamaCloud.test(choice.model) ? 'ollama.com' : null;
-}
+export const remoteHost = ({ baseUrl, model }: Pick<ProviderChoice, 'model' | 'baseUrl'>): string | null =>
+  baseUrl === null ? null : promptHost(baseUrl, model);
 
 const keyOf = (choice: Pick<ProviderChoice, 'keyEnv'>, env: NodeJS.ProcessEnv) => () =>
   readKey(choice.keyEnv === null ? { none: true } : { env: choice.keyEnv }, env);

@@ -97,11 +97,13 @@ export const evaluationSchema = z.object({
   outcome: outcomeSchema,
   /** One line naming the reason, with numbers. */
   reason: z.string(),
+  /** What the agents are told instead of `reason`, where that keeps figures of a first sample back. Never shown or exported. */
+  hint: z.string().optional(),
   /** Text for the Debug agent: filtered, no paths outside scratch. Empty when valid or environment. */
   digest: z.string(),
   /** All verification passed. */
   verified: z.boolean(),
-  /** Figures from the confirming sample (or the baseline's): the only ones shown, exported, compared. */
+  /** Those of a first sample (phase nominate) are kept for the agents: whoever shows figures asks `confirmedFigures`. */
   figures: z
     .object({
       phase: z.enum(['baseline', 'nominate', 'confirm']),

@@ -2,6 +2,7 @@ export * from './api.ts';
 export * from './bench.ts';
 export * from './calibration.ts';
 export * from './chat.ts';
+export * from './confirmed.ts';
 export * from './errors.ts';
 export * from './evaluation.ts';
 export * from './job.ts';

@@ -27,9 +27,9 @@ export const draftOptionsSchema = z.strictObject({
   prompt: z.string().max(20_000).optional(),
   counts: z.record(cName, typed),
   values: z.record(cName, typed),
-  inout: z.array(cName).max(64),
+  inout: z.array(cName).max(64).readonly(),
   ints: z.record(cName, typed),
-  sizes: z.array(typed).max(64),
+  sizes: z.array(typed).max(64).readonly(),
   flops: typed.optional(),
 });
 
@@ -114,6 +114,8 @@ export interface AddedTask {
   readonly compiled: readonly CompiledFile[];
   /** A task of this id was there; its files are kept aside. */
   readonly replaced: boolean;
+  /** Worth knowing, though the task can be used: what looks odd in its reference, sizes that this machine cannot run. */
+  readonly notes: readonly string[];
 }
 
 export interface OwnTaskView {

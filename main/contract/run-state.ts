@@ -1,3 +1,4 @@
+import { confirmedFigures } from './confirmed.ts';
 import type { Evaluation } from './evaluation.ts';
 import type { Waiting } from './job.ts';
 import type { AppError } from './result.ts';
@@ -184,7 +185,8 @@ export const stateOf = (events: Iterable<RunEvent>): RunState => {
 
 function summarizeBest(best: RunState['best']): RunSummary['best'] {
   if (best === null) return { verified: false, score: null, pMin: null, geomean: null, ci: null };
-  const { figures, numerics = null } = best.evaluation;
+  const { numerics = null } = best.evaluation;
+  const figures = confirmedFigures(best.evaluation);
   if (best.round === 0)
     return { verified: best.evaluation.verified, score: 1, pMin: 1, geomean: 1, ci: null, numerics };
   const score = figures?.score ?? null;

@@ -369,6 +369,8 @@ export const timeResultSchema = z.object({
   incidents: z.array(incidentSchema),
   voided: z.number().int(),
   clocks: z.object({ smMHz: z.array(z.number()), memMHz: z.array(z.number()) }).optional(),
+  /** false: the driver gave no list of the programs on the GPU, so nobody knows whether others used it. Missing: not said (older results). */
+  foreignLooked: z.boolean().optional(),
   /** Point estimate of R by the broker, and whether it nominated (phase nominate, with a candidate). */
   nominated: z.boolean().nullable(),
   pointR: z.number().nullable(),

@@ -67,6 +67,13 @@ function useShellCommands(): void {
         })),
       { id: 'run.new', title: 'Start a run', group: 'Run', key: 'alt+n', run: () => go('run', ['new']) },
       {
+        id: 'newtask',
+        title: 'Add a kernel of your own',
+        group: 'Kernel',
+        words: 'new task cu file import',
+        run: () => go('newtask'),
+      },
+      {
         id: 'keys',
         title: 'Keyboard shortcuts',
         group: 'Shell',

@@ -4,9 +4,12 @@ import { hrefOf, type ScreenName } from './routes.ts';
 import { screens } from './screens.tsx';
 import { chordText } from './shortcuts.ts';
 
-/** Screens at the left. Compare belongs to History. */
+/** Screens without a place of their own belong to another one. */
+const parents: Partial<Record<ScreenName, ScreenName>> = { compare: 'history', newtask: 'kernel' };
+
+/** Screens at the left. */
 export function Rail({ current }: { readonly current: ScreenName }) {
-  const on = current === 'compare' ? 'history' : current;
+  const on = parents[current] ?? current;
   return (
     <nav className="rail" aria-label="Screens">
       {screens

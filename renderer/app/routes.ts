@@ -1,7 +1,7 @@
 /**
  * The address of a screen, kept in the URL's hash: `#/run/ID?tab=agents`. Pure.
  */
-export const screenNames = ['home', 'kernel', 'run', 'profile', 'history', 'compare', 'settings'] as const;
+export const screenNames = ['home', 'kernel', 'newtask', 'run', 'profile', 'history', 'compare', 'settings'] as const;
 export type ScreenName = (typeof screenNames)[number];
 
 export interface Route {

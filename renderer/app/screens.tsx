@@ -35,6 +35,13 @@ export const screens: readonly Screen[] = [
     view: lazy(() => import('../screens/kernel/index.tsx')),
   },
   {
+    name: 'newtask',
+    title: 'Own kernel',
+    icon: 'kernel',
+    rail: false,
+    view: lazy(() => import('../screens/newtask/index.tsx')),
+  },
+  {
     name: 'run',
     title: 'Run',
     icon: 'run',

@@ -53,6 +53,8 @@ const look = EditorView.theme({
   '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {
     backgroundColor: 'var(--code-selection)',
   },
+  '.cm-activeLineGutter': { color: 'var(--text)' },
+  '.cm-bad-line, .cm-bad-line.cm-activeLine': { backgroundColor: 'var(--bad-bg)' },
   '.cm-cuda': { color: 'var(--code-keyword)' },
   '.cm-cuda-index': { color: 'var(--code-preproc)' },
   '.cm-panels': { backgroundColor: 'var(--raised)', color: 'var(--text)', borderColor: 'var(--border)' },
@@ -138,6 +140,8 @@ export interface CodeProps {
   readonly onChange?: (text: string) => void;
   /** Scrolls to this line (from 1) and marks it. */
   readonly line?: number | null;
+  /** Colours that line for as long as it is named. */
+  readonly lineTone?: 'bad';
   /** Gutters, decorations, key maps of a screen; may change. */
   readonly extensions?: Extension;
   readonly wrap?: boolean;
@@ -145,12 +149,13 @@ export interface CodeProps {
   readonly onView?: (view: EditorView) => void;
 }
 
-export default function CodeEditor({ text, label, onChange, line, extensions, wrap, onView }: CodeProps) {
+export default function CodeEditor({ text, label, onChange, line, lineTone, extensions, wrap, onView }: CodeProps) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const change = useRef(onChange);
   change.current = onChange;
   const extra = useRef(new Compartment());
+  const marked = useRef(new Compartment());
   const editable = onChange !== undefined;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: text and extensions are brought in by the effects below
@@ -163,6 +168,7 @@ export default function CodeEditor({ text, label, onChange, line, extensions, wr
         extensions: [
           base(label),
           extra.current.of(extensions ?? []),
+          marked.current.of([]),
           wrap ? EditorView.lineWrapping : [],
           editable
             ? [
@@ -204,7 +210,13 @@ export default function CodeEditor({ text, label, onChange, line, extensions, wr
     if (!v || !line || line > v.state.doc.lines) return;
     const { from } = v.state.doc.line(line);
     v.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: 'center' }) });
-  }, [line, text]);
+    if (lineTone === undefined) return;
+    const mark = Decoration.set([Decoration.line({ class: `cm-${lineTone}-line` }).range(from)]);
+    v.dispatch({ effects: marked.current.reconfigure(EditorView.decorations.of(mark)) });
+    return () => {
+      view.current?.dispatch({ effects: marked.current.reconfigure([]) });
+    };
+  }, [line, lineTone, text]);
 
   return <div ref={host} className="code" />;
 }

@@ -1,5 +1,6 @@
 import type { VersionDetail } from '../../../main/contract/api.ts';
-import type { Estimate, Evaluation, Numerics, SizeFigures } from '../../../main/contract/evaluation.ts';
+import { confirmedFigures } from '../../../main/contract/confirmed.ts';
+import type { Estimate, Numerics, SizeFigures } from '../../../main/contract/evaluation.ts';
 import type { MetricValue } from '../../../main/contract/profile.ts';
 
 /** GPU span: what the GPU needs. Wrapper: what a caller waits. */
@@ -24,10 +25,6 @@ const sizeText = (dims: Readonly<Record<string, number>>): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join(' ');
 
-/** Confirmed figures or a baseline's; a first sample is none. */
-export const figuresOf = (e: Evaluation | null): NonNullable<Evaluation['figures']> | null =>
-  e?.figures && e.figures.phase !== 'nominate' ? e.figures : null;
-
 function timeOf(version: VersionDetail, s: SizeFigures | undefined, quantity: Quantity): Estimate | null {
   if (s === undefined) return null;
   if (version.round === 0) return quantity === 'span' ? s.originSpanNs : s.originWrapperNs;
@@ -50,7 +47,7 @@ export function ratioOf(a: Estimate | null, b: Estimate | null): Estimate | null
 /** Every size of either version, in the order of A, then what only B has. */
 export function pairSizes(a: VersionDetail, b: VersionDetail, quantity: Quantity): SizePair[] {
   const bySize = (v: VersionDetail) => {
-    const sizes = figuresOf(v.evaluation)?.sizes ?? [];
+    const sizes = confirmedFigures(v.evaluation)?.sizes ?? [];
     const total = sizes.reduce((sum, s) => sum + s.weight, 0);
     return new Map(sizes.map((s) => [sizeText(s.dims), { s, share: total > 0 ? s.weight / total : null }]));
   };

@@ -1,12 +1,13 @@
 import { useMemo, useState } from 'react';
 import type { VersionDetail } from '../../../main/contract/api.ts';
+import { confirmedFigures } from '../../../main/contract/confirmed.ts';
 import { Whisker } from '../../charts/whisker.tsx';
 import { domainOf } from '../../charts/whisker-scale.ts';
 import { Segmented } from '../../ui/controls.tsx';
 import { Empty } from '../../ui/feedback.tsx';
 import { level, MISSING, percent, ratioEstimate, time, timeEstimate } from '../../ui/format.ts';
 import { type Column, Table } from '../../ui/table.tsx';
-import { figuresOf, pairSizes, type Quantity, type SizePair, verdictOf } from './model.ts';
+import { pairSizes, type Quantity, type SizePair, verdictOf } from './model.ts';
 
 const fasterText = (p: SizePair): string => {
   if (p.faster === 'unknown')
@@ -90,7 +91,7 @@ export function Timings({
     ],
     [domain],
   );
-  const levels = [a, b].flatMap((v) => figuresOf(v.evaluation)?.sizes.flatMap((s) => s.originSpanNs ?? []) ?? []);
+  const levels = [a, b].flatMap((v) => confirmedFigures(v.evaluation)?.sizes.flatMap((s) => s.originSpanNs ?? []) ?? []);
   if (pairs.length === 0)
     return (
       <Empty title="Neither version has confirmed times.">

@@ -21,6 +21,7 @@ export default function Home() {
         <h1>CUDAMaster</h1>
         <span className="node-gap" />
         <Button onClick={() => go('kernel')}>Pick a kernel</Button>
+        <Button onClick={() => go('newtask')}>Your own kernel</Button>
         <Button tone="primary" icon="plus" onClick={() => go('run', ['new'])}>
           New run
         </Button>

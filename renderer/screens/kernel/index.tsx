@@ -1,4 +1,6 @@
+import { go } from '../../app/navigation.ts';
 import type { ScreenProps } from '../../app/screens.tsx';
+import { Button } from '../../ui/controls.tsx';
 import { Empty } from '../../ui/feedback.tsx';
 import { Splitter } from '../../ui/panels.tsx';
 import { addressOf } from './model.ts';
@@ -29,7 +31,14 @@ export default function Screen({ route }: ScreenProps) {
         ) : address.kind === 'version' ? (
           <VersionView key={address.version} version={address.version} query={route.query} />
         ) : (
-          <Empty title="Choose a kernel at the left.">
+          <Empty
+            title="Choose a kernel at the left, or bring your own."
+            action={
+              <Button tone="primary" icon="plus" onClick={() => go('newtask')}>
+                Your own kernel
+              </Button>
+            }
+          >
             <p>
               Each has its source, sizes, baseline and the exact command that builds it; a copy can be changed and
               evaluated here.

@@ -1,3 +1,4 @@
+import { confirmedFigures } from '../../../main/contract/confirmed.ts';
 import { hrefOf } from '../../app/routes.ts';
 import { useRunView } from '../../state/runs.ts';
 import { Callout, ErrorBox, Loading, OutcomeBadge, Output, StatusBadge } from '../../ui/feedback.tsx';
@@ -13,7 +14,8 @@ export function LiveResult({ run }: { readonly run: string }) {
   const attempt = round?.attempts.at(-1);
   const evaluation = attempt?.evaluation ?? null;
   const version = round && attempt ? `${run}:r${round.round}.a${attempt.attempt}` : null;
-  const sizes = evaluation?.figures?.sizes ?? [];
+  const figures = confirmedFigures(evaluation);
+  const sizes = figures?.sizes ?? [];
   return (
     <Panel title="Result">
       <p className="row" role="status">
@@ -35,10 +37,10 @@ export function LiveResult({ run }: { readonly run: string }) {
       {evaluation !== null && evaluation.digest !== '' && (
         <Output text={evaluation.digest} label="What was found" max={260} />
       )}
-      {evaluation?.figures?.score && (
+      {figures?.score && (
         <p>
-          Speed-up over the origin <strong className="tabular">{ratioEstimate(evaluation.figures.score)}</strong>, least
-          of a size {ratio(evaluation.figures.pMin)}; largest error {number(evaluation.error?.maxUlp, 3)} ulp.
+          Speed-up over the origin <strong className="tabular">{ratioEstimate(figures.score)}</strong>, least of a size{' '}
+          {ratio(figures.pMin)}; largest error {number(evaluation?.error?.maxUlp, 3)} ulp.
         </p>
       )}
       {sizes.length > 0 && (

@@ -24,6 +24,8 @@ export interface TaskGroup {
   readonly category: string;
   readonly entries: readonly TaskEntry[];
   readonly fault: string | null;
+  /** One of the user's own. */
+  readonly own: boolean;
 }
 
 /** Tasks by category and name, those whose name, title or category hold every word of the query. */
@@ -36,9 +38,10 @@ export function taskGroups(entries: readonly TaskEntry[], query: string, categor
       ([id, of]): TaskGroup => ({
         id,
         title: of[0]?.title ?? id,
-        category: of[0]?.category ?? 'other',
+        category: of[0]?.category ?? (of[0]?.own ? 'user' : 'other'),
         entries: of,
         fault: of.find(({ fault }) => fault !== null)?.fault ?? null,
+        own: of[0]?.own === true,
       }),
     )
     .filter((g) => category === '' || g.category === category)

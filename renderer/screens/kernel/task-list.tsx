@@ -1,13 +1,15 @@
 import { useMemo, useState } from 'react';
 import { useQuery } from '../../api/client.ts';
+import { go } from '../../app/navigation.ts';
 import { hrefOf } from '../../app/routes.ts';
+import { Button } from '../../ui/controls.tsx';
 import { Empty, ErrorBox, Loading } from '../../ui/feedback.tsx';
 import { categoryName } from '../../ui/format.ts';
 import { categoriesOf, type KernelAddress, type TaskGroup, taskGroups } from './model.ts';
 
 /** Every task by category, with search; a task that cannot be loaded says why. */
 export function TaskList({ current }: { readonly current: KernelAddress }) {
-  const { data, error, loading } = useQuery('tasks.list', {});
+  const { data, error, loading } = useQuery('tasks.list', {}, ['tasks']);
   const [query, setQuery] = useState('');
   const [category, setCategory] = useState('');
   const entries = data ?? [];
@@ -38,6 +40,9 @@ export function TaskList({ current }: { readonly current: KernelAddress }) {
             </option>
           ))}
         </select>
+        <Button icon="plus" onClick={() => go('newtask')}>
+          Your own kernel
+        </Button>
       </div>
       {loading && <Loading what="kernels" />}
       {error !== null && <ErrorBox error={error} />}
@@ -71,6 +76,11 @@ function Group({
           {group.id}
           {group.fault !== null && <span className="task-fault"> {group.fault}</span>}
         </span>
+        {group.fault !== null && group.own && (
+          <a className="task-dtype" href={hrefOf('newtask', [group.id])} aria-label={`Mend ${group.id}`}>
+            mend
+          </a>
+        )}
         {group.fault === null &&
           group.entries.map(({ dtype }) => (
             <a

@@ -11,6 +11,7 @@ import { copyText } from '../../ui/copy.tsx';
 import { ErrorBox, Loading } from '../../ui/feedback.tsx';
 import { categoryName } from '../../ui/format.ts';
 import { Splitter } from '../../ui/panels.tsx';
+import { useRemoveTask } from '../newtask/remove.tsx';
 import { Edit } from './edit.tsx';
 import { CommandPanel, DefinitionPanel, ResourcesPanel, RooflinePanel, SizesPanel } from './facts.tsx';
 
@@ -23,7 +24,7 @@ interface Props {
 /** A task's origin: source, definition, sizes, baseline, resources, command. */
 export function TaskView({ task, dtype, query }: Props) {
   const sizeSet: SizeSet = query.sizes === 'large' ? 'large' : 'published';
-  const { data, error, loading, refresh } = useQuery('tasks.get', { task, dtype, sizeSet }, ['versions']);
+  const { data, error, loading, refresh } = useQuery('tasks.get', { task, dtype, sizeSet }, ['versions', 'tasks']);
   if (loading) return <Loading what={`${task} ${dtype}`} />;
   if (data === null)
     return (
@@ -53,6 +54,8 @@ export function TaskView({ task, dtype, query }: Props) {
 function Shown({ detail, sizeSet }: { readonly detail: TaskDetail; readonly sizeSet: SizeSet }) {
   const { id, dtype } = detail;
   const evaluation = detail.baseline?.evaluation ?? null;
+  const own = detail.own === true;
+  const { ask: askRemove, dialog: removing } = useRemoveTask(id);
   const commands = useMemo<readonly Command[]>(
     () => [
       { id: 'kernel.edit', title: 'Edit a copy of this kernel', group: 'Kernel', run: () => setQuery({ edit: '1' }) },
@@ -79,8 +82,14 @@ function Shown({ detail, sizeSet }: { readonly detail: TaskDetail; readonly size
           else toast('The browser does not allow copying here.', { tone: 'bad' });
         },
       },
+      ...(own
+        ? [
+            { id: 'kernel.change', title: 'Change this task', group: 'Kernel', run: () => go('newtask', [id]) },
+            { id: 'kernel.remove', title: 'Remove this task', group: 'Kernel', run: askRemove },
+          ]
+        : []),
     ],
-    [id, dtype, sizeSet, detail.sizes, detail.nvccCommand],
+    [id, dtype, sizeSet, detail.sizes, detail.nvccCommand, own, askRemove],
   );
   useCommands(commands);
   return (
@@ -102,6 +111,16 @@ function Shown({ detail, sizeSet }: { readonly detail: TaskDetail; readonly size
               { value: 'large', label: 'Large sizes', disabled: (detail.sizes?.large ?? 0) === 0 },
             ]}
           />
+          {own && (
+            <>
+              <Button icon="trash" tone="danger" onClick={askRemove}>
+                Remove
+              </Button>
+              <Button icon="settings" onClick={() => go('newtask', [id])} title="Its source, reference.h and task.json">
+                Change task
+              </Button>
+            </>
+          )}
           <MeasureButton detail={detail} sizeSet={sizeSet} />
           <Button icon="edit" onClick={() => setQuery({ edit: '1' })}>
             Edit a copy
@@ -132,6 +151,7 @@ function Shown({ detail, sizeSet }: { readonly detail: TaskDetail; readonly size
           </div>
         }
       />
+      {removing}
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import { useCallback, useMemo } from 'react';
+import { confirmedFigures } from '../../../main/contract/confirmed.ts';
 import type { Evaluation, Launch, MetricLine, Profile as ProfileData } from '../../../main/contract/index.ts';
 import { useQuery } from '../../api/client.ts';
 import { type Command, useCommands } from '../../app/commands.ts';
@@ -120,7 +121,7 @@ function Bar(props: {
     value: id,
     label: `${label}${isBest ? ' ★ best' : ''}${outcome === null ? '' : ` · ${outcome}`}`,
   });
-  const score = selected.evaluation?.figures?.score ?? null;
+  const score = confirmedFigures(selected.evaluation)?.score ?? null;
   return (
     <header className="profile-bar">
       <h1>

@@ -1,3 +1,4 @@
+import { confirmedFigures } from '../../../main/contract/confirmed.ts';
 import type { AttemptState, RoundState } from '../../../main/contract/run-state.ts';
 import { setQuery } from '../../app/navigation.ts';
 import { hrefOf } from '../../app/routes.ts';
@@ -90,6 +91,7 @@ export function AttemptDetail({ run, view, round, attempt, tab }: Props) {
 
 function Verdict({ attempt }: { readonly attempt: AttemptState }) {
   const { evaluation } = attempt;
+  const figures = confirmedFigures(evaluation);
   return (
     <div className="detail">
       <VerdictBox outcome={attempt.outcome} reason={attempt.reason} />
@@ -115,10 +117,10 @@ function Verdict({ attempt }: { readonly attempt: AttemptState }) {
             </section>
           </div>
           <Faults evaluation={evaluation} />
-          {evaluation.figures && evaluation.figures.phase !== 'nominate' && (
+          {figures && (
             <section>
               <h3>Speed-up per size</h3>
-              <SizeWhiskers sizes={evaluation.figures.sizes} />
+              <SizeWhiskers sizes={figures.sizes} />
               <h3 className="next">Times per size, GPU time with interval</h3>
               <SizeTable evaluation={evaluation} />
             </section>

@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo, useState } from 'react';
 import type { RunRow, StepLine } from '../../../main/contract/api.ts';
+import { confirmedFigures } from '../../../main/contract/confirmed.ts';
 import { useApi } from '../../api/client.ts';
 import { type Command, useCommands } from '../../app/commands.ts';
 import { hrefOf } from '../../app/routes.ts';
@@ -170,7 +171,7 @@ function Strip({
   const now = useNow(running);
   const { state } = view;
   const { config, usage, best } = state;
-  const score = best && best.round > 0 ? (best.evaluation.figures?.score ?? null) : null;
+  const score = best && best.round > 0 ? (confirmedFigures(best.evaluation)?.score ?? null) : null;
   const left = moneyLeft(config?.maxUsd ?? null, usage.costUsd, usage.unknownCost);
   const tokens = usage.promptTokens + usage.completionTokens;
   const known = usage.replies > usage.unknownTokens;

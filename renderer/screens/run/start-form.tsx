@@ -34,7 +34,7 @@ function initial(preset: Preset): StartFields {
 
 export function StartForm({ preset }: { readonly preset: Preset }) {
   const api = useApi();
-  const tasks = useQuery('tasks.list', {});
+  const tasks = useQuery('tasks.list', {}, ['tasks']);
   const providers = useQuery('providers.list', {});
   const settings = useQuery('settings.get', {});
   const [fields, setFields] = useState<StartFields>(() => initial(preset));
@@ -161,6 +161,9 @@ function KernelFields({
           </select>
         )}
       </Field>
+      <Button icon="plus" className="align-start" onClick={() => go('newtask')}>
+        Your own kernel …
+      </Button>
       <div className="row">
         <Labelled text="Type">
           <Segmented

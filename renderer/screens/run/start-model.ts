@@ -1,6 +1,7 @@
 /** The start form: its fields as text, checked and turned into the parameters of `runs.start`. Pure. */
 import type { ProviderLine, StartRun, TaskEntry } from '../../../main/contract/api.ts';
 import type { AgentName } from '../../../main/contract/chat.ts';
+import { promptHost } from '../../../main/contract/place.ts';
 import type { ProfileMode } from '../../../main/contract/profile.ts';
 import type { Dtype, SizeSet } from '../../../main/contract/task.ts';
 
@@ -101,20 +102,24 @@ function checkNumber(text: string, rule: Rule): { value?: number; error?: string
 
 const given = (text: string): string | undefined => (text.trim() === '' ? undefined : text.trim());
 
-/** Providers that the run would ask: the run's own and those of single agents. */
-export const usedProviders = (f: StartFields): string[] => [
-  ...new Set([f.provider, ...agents.map((a) => f.agents[a].provider.trim()).filter((p) => p !== '')]),
+/** Host of an address that leads off this machine; null: this machine, or no address at all. */
+export const remoteHost = (address: string): string | null => promptHost(address, '');
+
+/** Provider and model of everyone that the run would ask; an agent without a model of its own asks for the run's. */
+const asked = (f: StartFields): { readonly name: string; readonly model: string }[] => [
+  { name: f.provider, model: f.model },
+  ...agents
+    .map((a) => f.agents[a])
+    .filter((own) => own.provider.trim() !== '' || own.model.trim() !== '')
+    .map((own) => ({ name: own.provider.trim() || f.provider, model: own.model.trim() || f.model })),
 ];
 
-/** Host of an address that leads off this machine; null: this machine, or no address at all. */
-export function remoteHost(address: string): string | null {
-  try {
-    const { hostname, host } = new URL(address.trim());
-    const bare = hostname.toLowerCase().replace(/^\[|\]$/g, '');
-    return bare === 'localhost' || bare === '::1' || /^127\.\d+\.\d+\.\d+$/.test(bare) ? null : host;
-  } catch {
-    return null;
-  }
+/** Where prompts for one of them go, and what is told of it. An address that the user gave decides before the provider's own. */
+function placeOf(f: StartFields, line: ProviderLine, model: string) {
+  if (line.name === f.provider && f.baseUrl.trim() !== '')
+    return { host: promptHost(f.baseUrl, model), disclosure: null, consented: false };
+  if (line.remote !== null) return { host: line.remote, disclosure: line.disclosure, consented: line.consented };
+  return { host: line.baseUrl === null ? null : promptHost(line.baseUrl, model), disclosure: null, consented: false };
 }
 
 /** What is sent where, before the first request to a host that was not agreed to. */
@@ -125,15 +130,13 @@ export function consentNeeded(
   agreed: readonly string[] = [],
 ): { readonly host: string; readonly disclosure: string | null; readonly providers: readonly string[] }[] {
   const hosts = new Map<string, { disclosure: string | null; providers: string[] }>();
-  for (const name of usedProviders(f)) {
+  for (const { name, model } of asked(f)) {
     const line = providers.find((p) => p.name === name);
     if (!line) continue;
-    // An address that the user gave decides before the provider's own.
-    const own = name === f.provider && f.baseUrl.trim() !== '' ? remoteHost(f.baseUrl) : undefined;
-    const host = own === undefined ? line.remote : own;
-    if (host === null || agreed.includes(host) || (own === undefined && line.consented)) continue;
-    const known = hosts.get(host) ?? { disclosure: own === undefined ? line.disclosure : null, providers: [] };
-    known.providers.push(line.title);
+    const { host, disclosure, consented } = placeOf(f, line, model);
+    if (host === null || consented || agreed.includes(host)) continue;
+    const known = hosts.get(host) ?? { disclosure, providers: [] };
+    if (!known.providers.includes(line.title)) known.providers.push(line.title);
     hosts.set(host, known);
   }
   return [...hosts].map(([host, rest]) => ({ host, ...rest }));

@@ -3,7 +3,8 @@
  * on now. Pure.
  */
 import type { StepLine } from '../../../main/contract/api.ts';
-import type { Estimate } from '../../../main/contract/evaluation.ts';
+import { confirmedFigures } from '../../../main/contract/confirmed.ts';
+import type { Estimate, Evaluation } from '../../../main/contract/evaluation.ts';
 import type { RunView } from '../../state/run-view.ts';
 import { jobStepName, placeOf, stepName } from './positions.ts';
 
@@ -67,10 +68,8 @@ function stepsAt(view: RunView, steps: readonly StepLine[], round: number, attem
   });
 }
 
-/** Only figures of a confirming sample are shown. */
-export const confirmedScore = (
-  e: { figures: { phase: string; score: Estimate | null } | null } | null,
-): Estimate | null => (e?.figures?.phase === 'confirm' ? e.figures.score : null);
+export const confirmedScore = (e: Pick<Evaluation, 'figures'> | null): Estimate | null =>
+  confirmedFigures(e)?.score ?? null;
 
 export function timelineOf(view: RunView, steps: readonly StepLine[]): TimelineNode[] {
   const { state } = view;

@@ -1,3 +1,4 @@
+import { confirmedFigures, firstSampleOnly } from '../../../main/contract/confirmed.ts';
 import type { Estimate, Evaluation, SizeFigures } from '../../../main/contract/evaluation.ts';
 import { Callout, Details, Facts } from '../../ui/feedback.tsx';
 import {
@@ -38,9 +39,9 @@ const phases = { baseline: 'baseline', confirm: 'confirmed in fresh processes' }
 
 /** Score, interval and where it comes from. Figures of a first sample are none. */
 export function ScoreFacts({ evaluation }: { readonly evaluation: Evaluation }) {
-  const { figures } = evaluation;
-  if (figures === null) return null;
-  if (figures.phase === 'nominate')
+  const figures = confirmedFigures(evaluation);
+  if (figures === null && !firstSampleOnly(evaluation)) return null;
+  if (figures === null)
     return <p className="muted">A first sample only: there was nothing to confirm, so there are no figures.</p>;
   const any = figures.score ?? figures.sizes.find((s) => s.originSpanNs)?.originSpanNs;
   const basis = `${phases[figures.phase]}, ${count(figures.processes)} processes, ${count(figures.calls)} timed calls, ${count(figures.voided)} voided${any ? `, ${level(any.level)} intervals` : ''}`;
@@ -152,8 +153,8 @@ function estimateColumn(
 
 /** Times per size with intervals. The best version's own times follow from the ratio to it, and are its tooltip. */
 export function SizeTable({ evaluation }: { readonly evaluation: Evaluation }) {
-  const { figures } = evaluation;
-  if (figures === null || figures.phase === 'nominate' || figures.sizes.length === 0) return null;
+  const figures = confirmedFigures(evaluation);
+  if (figures === null || figures.sizes.length === 0) return null;
   const { sizes } = figures;
   const total = sizes.reduce((sum, s) => sum + s.weight, 0);
   const compared = sizes.some((s) => s.candidateSpanNs !== null);

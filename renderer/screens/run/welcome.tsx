@@ -1,5 +1,6 @@
 import type { RunRow } from '../../../main/contract/api.ts';
 import { go } from '../../app/navigation.ts';
+import { hrefOf } from '../../app/routes.ts';
 import { Button } from '../../ui/controls.tsx';
 import { Panel } from '../../ui/panels.tsx';
 import { Queue } from './queue.tsx';
@@ -23,6 +24,9 @@ export function Welcome({ runs }: { readonly runs: readonly RunRow[] | null }) {
           <p>
             Four agents profile the kernel, name its bottleneck and rewrite it round by round. A rewrite counts only
             when it is proven right and confirmed faster in fresh processes.
+          </p>
+          <p>
+            It may be one of yours: <a href={hrefOf('newtask')}>bring your own kernel</a>.
           </p>
         </Panel>
         <Panel title="GPUs and who uses them">

@@ -1,10 +1,5 @@
 import { err, ok, type Result } from '../contract/index.ts';
-
-/** True for an address of this machine alone. Names are not resolved: only `localhost` and literal loopback addresses count. */
-export function isLoopback(hostname: string): boolean {
-  const host = hostname.toLowerCase().replace(/^\[|\]$/g, '');
-  return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
-}
+import { isLoopback, promptHost } from '../contract/place.ts';
 
 /** A base address without slashes at its end. */
 export function withoutSlash(baseUrl: string): string {
@@ -38,4 +33,13 @@ export function checkAddress(baseUrl: string, localOnly: boolean): Result<URL> {
       remedy: 'Use a model on this machine, or switch "local only" off.',
     });
   return ok(url);
+}
+
+/** A model that runs elsewhere although its address is of this machine. Error: `provider.local-only`. */
+export function checkModel(baseUrl: string, model: string): Result<null> {
+  const host = promptHost(baseUrl, model);
+  if (host === null) return ok(null);
+  return err('provider.local-only', `"Local only" is on, and ${model} runs at ${host}: nothing was sent.`, {
+    remedy: 'Use a model on this machine, or switch "local only" off.',
+  });
 }

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { err, ok, type Result } from '../contract/index.ts';
-import { isLoopback } from './address.ts';
+import { isLoopback } from '../contract/place.ts';
 
 export interface GuardOptions {
   /** Addresses of a name; default: the system's resolver. */

@@ -1,5 +1,5 @@
 export type { AdaptationMemory } from './adapt.ts';
-export { checkAddress, isLoopback } from './address.ts';
+export { checkAddress, checkModel } from './address.ts';
 export { type GuardOptions, guardLocal } from './guard.ts';
 export { type KeyReference, keyReferenceSchema, readKey } from './key.ts';
 export { giveAnswer, type ManualOptions, manualProvider, promptText } from './manual.ts';

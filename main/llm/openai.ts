@@ -19,7 +19,7 @@ import {
   memoryKey,
   processMemory,
 } from './adapt.ts';
-import { checkAddress } from './address.ts';
+import { checkAddress, checkModel } from './address.ts';
 import { type Exchanged, exchange } from './exchange.ts';
 import type { Fault } from './fault.ts';
 import { type GuardOptions, guardLocal } from './guard.ts';
@@ -80,6 +80,8 @@ export function openAiProvider(options: OpenAiOptions): ChatProvider {
       const address = checkAddress(options.baseUrl, options.localOnly);
       if (!address.ok) return address;
       if (options.localOnly) {
+        const here = checkModel(options.baseUrl, options.model);
+        if (!here.ok) return here;
         const local = await guardLocal(address.value, options.guard);
         if (!local.ok) return local;
       }

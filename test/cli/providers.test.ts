@@ -143,6 +143,9 @@ describe('consent to a remote host', () => {
     });
     expect(server.seen).toEqual([]);
     expect(settings().knownRemotes ?? []).toEqual([]);
+    // The address is of this machine, but its server passes a model of this name on.
+    expect(await refusal(services().optimize(wanted({ model: 'b:120b-cloud' }), ctx))).toBe('provider.consent');
+    expect(server.seen).toEqual([]);
     // No run was made either.
     expect(unwrap(await services().runs({}, ctx))).toEqual([]);
   });
@@ -196,6 +199,9 @@ describe('local only', () => {
           ctx,
         ),
       ],
+      // Whatever the provider and its server are called, and for one agent alone.
+      ['cloud, custom', app.optimize(wanted({ localOnly: true, model: 'b:120b-cloud' }), ctx)],
+      ['cloud, agent', app.optimize(wanted({ localOnly: true, agents: { debug: { model: 'glm:Cloud' } } }), ctx)],
       ['list', app.models({ provider: 'custom', baseUrl: remote, localOnly: true }, ctx)],
     ];
     for (const [name, asked] of cases) expect([name, await refusal(asked)]).toEqual([name, 'provider.local-only']);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type ChatProvider, type ChatRequest, ok, unwrap } from '../../main/contract/index.ts';
+import { promptHost } from '../../main/contract/place.ts';
 import { memoryKey } from '../../main/llm/adapt.ts';
 import { proxyVariable } from '../../main/llm/guard.ts';
 import {
@@ -130,6 +131,29 @@ describe('"local only" at the moment of connecting', () => {
     });
     expect(await provider.chat(request, { position: 'p' })).toMatchObject({ error: { code: 'provider.local-only' } });
     expect(server.seen).toHaveLength(0);
+  });
+  it.each([
+    ['http://127.0.0.1:11434/v1', 'gpt-oss:120b-cloud', 'ollama.com'],
+    ['http://localhost:11434/v1', 'glm-4.6:cloud', 'ollama.com'],
+    ['http://[::1]:9000/v1', 'GPT-OSS:120B-Cloud', 'ollama.com'],
+    ['http://127.0.0.1:4000/v1', 'me/mine-cloud', 'ollama.com'],
+    ['http://127.0.0.1:11434/v1', 'cloudy:8b', null],
+    ['http://127.0.0.1:11434/v1', 'nimbus-cloud:8b', null],
+    ['https://api.example.com/v1', 'gpt-oss:120b-cloud', 'api.example.com'],
+    ['http://192.168.1.5:11434/v1', 'q:8b', '192.168.1.5:11434'],
+  ])('prompts sent to %s for %s go to %s', async (baseUrl, model, host) => {
+    expect(promptHost(baseUrl, model)).toBe(host);
+    if (host === null) return;
+    // Before the key is read, and before anything is connected to.
+    const provider = openAiProvider({
+      baseUrl,
+      model,
+      localOnly: true,
+      key: () => {
+        throw new Error('the key was read');
+      },
+    });
+    expect(await provider.chat(request, { position: 'p' })).toMatchObject({ error: { code: 'provider.local-only' } });
   });
   it('an address with a key in it is refused before it can be stored', () => {
     for (const address of [

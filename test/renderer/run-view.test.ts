@@ -180,6 +180,35 @@ test('consent is asked once per remote host that was not agreed to', () => {
     expect(consentNeeded({ ...own, baseUrl: here }, providers)).toEqual([]);
 });
 
+test('consent is asked for a model that its server here passes on, whatever the provider is called', () => {
+  const here = 'http://127.0.0.1:11434/v1';
+  const line = (name: string, baseUrl: string | null) =>
+    ({
+      name,
+      title: name,
+      baseUrl,
+      remote: null,
+      consented: false,
+      disclosure: null,
+      keyEnv: null,
+      keySet: null,
+    }) as const;
+  const providers = [line('ollama', here), line('mine', here), line('custom', null), line('manual', null)];
+  const asked = (change: Partial<typeof defaultFields>) => consentNeeded({ ...defaultFields, ...change }, providers);
+  const model = 'gpt-oss:120b-cloud';
+  const expected = (name: string) => [{ host: 'ollama.com', disclosure: null, providers: [name] }];
+  expect(asked({ provider: 'ollama', model })).toEqual(expected('ollama'));
+  expect(asked({ provider: 'mine', model })).toEqual(expected('mine'));
+  expect(asked({ provider: 'custom', baseUrl: here, model })).toEqual(expected('custom'));
+  const coder = { provider: '', model };
+  expect(
+    asked({ provider: 'custom', baseUrl: here, model: 'q:8b', agents: { ...defaultFields.agents, coder } }),
+  ).toEqual(expected('custom'));
+  expect(asked({ provider: 'custom', baseUrl: here, model: 'q:8b' })).toEqual([]);
+  expect(asked({ provider: 'manual', model })).toEqual([]);
+  expect(consentNeeded({ ...defaultFields, provider: 'mine', model }, providers, ['ollama.com'])).toEqual([]);
+});
+
 test('kept fields of another shape fall back to the defaults', () => {
   expect(restoreFields(null)).toEqual(defaultFields);
   expect(restoreFields('{')).toEqual(defaultFields);

@@ -1,5 +1,12 @@
-import type { AppEvent, EvaluationReport, RunReport, ServiceContext } from '../app/index.ts';
-import { type AppError, type Evaluation, exitCodeOf, isValidOutcome, type Result } from '../contract/index.ts';
+import type { AppEvent, EvaluationReport, RunReport, ServiceContext, StoredEvent } from '../app/index.ts';
+import {
+  type AppError,
+  type Evaluation,
+  exitCodeOf,
+  isValidOutcome,
+  type Result,
+  reported,
+} from '../contract/index.ts';
 import type { Host } from '../host/index.ts';
 import type { Printer } from './output.ts';
 import { showEvent } from './progress.ts';
@@ -13,12 +20,15 @@ export interface Session {
   readonly signal: AbortSignal;
 }
 
-/** JSON Lines: durable events and progress as they come; tokens are left out. */
+/** JSON Lines: durable events and progress as they come; tokens are left out, and figures of first samples. */
 function jsonEvent(printer: Printer, event: AppEvent): void {
-  if (event.type === 'event') printer.json({ type: 'event', run: event.run, event: event.event });
+  if (event.type === 'event') printer.json({ type: 'event', run: event.run, event: withReported(event.event) });
   else if (event.type !== 'transient') printer.json(event);
   else if (event.event.type === 'progress') printer.json({ run: event.run, ...event.event });
 }
+
+const withReported = (event: StoredEvent): StoredEvent =>
+  'evaluation' in event ? { ...event, evaluation: reported(event.evaluation) } : event;
 
 export function contextOf({ json, printer, signal }: Session): ServiceContext {
   return { signal, emit: (event) => (json ? jsonEvent(printer, event) : showEvent(printer, event)) };
@@ -92,7 +102,7 @@ export function answerEvaluation(session: Session, result: Result<EvaluationRepo
   const code = answer(
     session,
     result,
-    (r) => r.evaluation ?? r.summary,
+    (r) => (r.evaluation ? reported(r.evaluation) : r.summary),
     (r) => evaluationLines(r, paint),
     exitOfEvaluation,
   );

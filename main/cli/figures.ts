@@ -1,4 +1,11 @@
-import { type Estimate, type Evaluation, replayWords, sizeText } from '../contract/index.ts';
+import {
+  confirmedFigures,
+  type Estimate,
+  type Evaluation,
+  firstSampleOnly,
+  replayWords,
+  sizeText,
+} from '../contract/index.ts';
 import { table } from './output.ts';
 
 /** Nanoseconds in the unit that suits `scale` (ns). Missing is a dash, never 0. */
@@ -46,10 +53,9 @@ const phaseText = { baseline: 'baseline', confirm: 'confirmed in fresh processes
 
 /** Table of times and speed-ups per size, with what they rest on. */
 export function figuresLines(evaluation: Evaluation, indent = '  '): string[] {
-  const { figures } = evaluation;
-  if (figures === null) return [];
-  // A first sample is drawn from many: only a confirming one may be read as a result.
-  if (figures.phase === 'nominate') return [`${indent}(first sample only, nothing to confirm: no figures)`];
+  const figures = confirmedFigures(evaluation);
+  if (figures === null && !firstSampleOnly(evaluation)) return [];
+  if (figures === null) return [`${indent}(first sample only, nothing to confirm: no figures)`];
   const withCandidate = figures.sizes.some((s) => s.candidateSpanNs !== null);
   const head = withCandidate
     ? ['size', 'weight', 'origin (GPU span)', 'candidate', 'origin/candidate', 'best/candidate', 'wrapper', 'floor']

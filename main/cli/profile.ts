@@ -7,6 +7,7 @@ import {
   type MetricValue,
   type Profile,
   type Result,
+  reported,
   type SizeSet,
 } from '../contract/index.ts';
 import { answer, contextOf, errorOfRun, exitOfEvaluation, type Session } from './answers.ts';
@@ -96,7 +97,7 @@ function answerProfile(session: Session, result: Result<ProfileReport>): number 
   const code = answer(
     session,
     result,
-    (r) => (r.evaluation === null ? r.summary : { ...r.evaluation, profileText: r.text, html: r.html }),
+    (r) => (r.evaluation === null ? r.summary : { ...reported(r.evaluation), profileText: r.text, html: r.html }),
     (r) => evaluationLines(r, paint, depthLines(r)),
     exitOfEvaluation,
   );

@@ -154,10 +154,12 @@ function figuresInput(input: EvaluationInput, time: TimeResult, flush: string, s
   };
 }
 
-const ratioText = (value: number | null): string => (value === null ? 'not measured' : `${value.toFixed(3)}x`);
-
 /** Figures and decision of a job whose results are right. */
-function measured(input: EvaluationInput, steps: Steps, seed: string): Finding & Pick<Evaluation, 'figures'> {
+function measured(
+  input: EvaluationInput,
+  steps: Steps,
+  seed: string,
+): Finding & Pick<Evaluation, 'figures'> & { readonly hint?: string } {
   const confirm = timing(input, steps, stepIds.confirm);
   const nominate = timing(input, steps, stepIds.nominate);
   const finding = nominate.finding ?? confirm.finding;
@@ -180,16 +182,29 @@ function measured(input: EvaluationInput, steps: Steps, seed: string): Finding &
     const decision: Decision = decide(figuresInput(input, time, flush, seed), input.tries);
     return { ...decision, digest: digestOf(decision) };
   }
-  if (nominate.time?.pointR === null)
+  if (nominate.time === null) return { ...environment('the candidate was not timed'), figures: null };
+  const { pointR } = nominate.time;
+  if (pointR === null)
     return {
       ...environment(`the first sample gave no estimate: ${nominate.time.voided} calls were void`),
       figures: null,
     };
-  if (nominate.time === null) return { ...environment('the candidate was not timed'), figures: null };
   const figures = baselineFigures(figuresInput(input, nominate.time, flush, seed));
-  const reason = `first sample: R = ${ratioText(nominate.time.pointR)} against the best, not nominated`;
-  return { outcome: 'not-faster', reason, digest: '', figures };
+  const bar = steps.session(stepIds.nominate, 'time')?.plan.nominateAbove ?? Number.POSITIVE_INFINITY;
+  return {
+    outcome: 'not-faster',
+    reason: notNominated(pointR <= bar),
+    hint: `first sample: R = ${pointR.toFixed(3)}x against the best, not nominated`,
+    digest: '',
+    figures,
+  };
 }
+
+/** Without a number: what a first sample shows is no result, and nobody shall quote it as one. */
+const notNominated = (belowBar: boolean): string =>
+  belowBar
+    ? 'the first sample was not above the bar for a confirming measurement, so no times are reported'
+    : 'the first sample was faster but not whole or not undisturbed, so there was no confirming measurement and no times are reported';
 
 const digestOf = (decision: Decision): string =>
   decision.outcome === 'interference' || decision.outcome === 'suspect' ? decision.reason : '';
@@ -355,6 +370,7 @@ export function interpretEvaluation(input: EvaluationInput, bundle: JobBundle, r
   return {
     outcome: final.outcome,
     reason: `${final.reason}${final.outcome === 'accepted' || final.outcome === 'trade-off' ? sanitizer.remark : ''}`,
+    ...('hint' in final && final.hint !== undefined ? { hint: final.hint } : {}),
     digest: final.outcome === 'environment' ? '' : withResources(final.digest, own, gpu),
     verified,
     figures: final.figures,

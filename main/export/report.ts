@@ -1,7 +1,10 @@
 import {
+  type ConfirmedFigures,
+  confirmedFigures,
   type Dtype,
   type Estimate,
   type Evaluation,
+  firstSampleOnly,
   type ProfileMode,
   type SizeSet,
   sizeText,
@@ -41,14 +44,8 @@ export interface ReportInput {
   readonly taskChanged: boolean;
 }
 
-type Figures = NonNullable<Evaluation['figures']>;
-
-/** Only confirming figures (or a baseline's) may be read as a result. */
-const shown = (e: Evaluation | null): Figures | null =>
-  e?.figures && e.figures.phase !== 'nominate' ? e.figures : null;
-
 function figuresSection(input: ReportInput): string[] {
-  const figures = shown(input.evaluation);
+  const figures = confirmedFigures(input.evaluation);
   if (figures === null) return ['## Figures', '', 'None: see "Not measured".'];
   const isOrigin = input.position === 'origin';
   const total = figures.sizes.reduce((sum, s) => sum + s.weight, 0);
@@ -92,7 +89,7 @@ function figuresSection(input: ReportInput): string[] {
   return lines;
 }
 
-const levelOf = (figures: Figures): string => {
+const levelOf = (figures: ConfirmedFigures): string => {
   const any = figures.sizes
     .flatMap((s): (Estimate | null)[] => [s.originSpanNs, s.candidateSpanNs])
     .find((e) => e !== null);
@@ -100,7 +97,7 @@ const levelOf = (figures: Figures): string => {
 };
 
 function methodSection(input: ReportInput): string[] {
-  const figures = shown(input.evaluation);
+  const figures = confirmedFigures(input.evaluation);
   if (figures === null) return [];
   const step = input.measured?.timerStepNs;
   return [
@@ -222,7 +219,7 @@ function missing(input: ReportInput): string[] {
   const list: string[] = [];
   if (e.figures === null)
     list.push(`Times: ${paragraph(e.reason) || `the evaluation ended with "${e.outcome}" before`}`);
-  else if (e.figures.phase === 'nominate')
+  else if (firstSampleOnly(e))
     list.push(
       'Confirmed times: the first sample gave no reason for a confirming measurement, and first samples are not reported.',
     );

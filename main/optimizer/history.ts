@@ -1,5 +1,5 @@
 import type { PastScheme } from '../agents/index.ts';
-import { type Evaluation, isValidOutcome, sizeText } from '../contract/index.ts';
+import { confirmedFigures, type Evaluation, isValidOutcome, sizeText } from '../contract/index.ts';
 
 /** What a round leaves for the Planners after it. */
 export function pastScheme(
@@ -11,8 +11,8 @@ export function pastScheme(
   reason: string,
 ): PastScheme {
   const figures = last?.figures ?? null;
-  // Only confirming figures count as figures; those of a first sample are a hint.
-  const confirmed = figures?.phase === 'confirm' ? figures : null;
+  // Those of a first sample are a hint for the Planner alone.
+  const confirmed = confirmedFigures(last);
   return {
     round,
     scheme,

@@ -6,7 +6,7 @@ import {
   readScheme,
   sharedParts,
 } from '../agents/index.ts';
-import type { AppError, Evaluation } from '../contract/index.ts';
+import { type AppError, confirmedFigures, type Evaluation } from '../contract/index.ts';
 import { type AgentContext, askWhole, badReply, built } from './attempt.ts';
 import { pastScheme, rejectedScheme } from './history.ts';
 import { measureBaseline, type State } from './measure.ts';
@@ -103,7 +103,7 @@ async function oneRound(config: LoopConfig, deps: LoopDeps, steps: Steps, state:
       round,
       attempt: result.attempt,
       evaluation,
-      score: evaluation.figures?.score?.value ?? null,
+      score: confirmedFigures(evaluation)?.score?.value ?? null,
     };
   await endRound(steps, state, round, scheme, by, evaluation, result.outcomes, result.reason);
 }

@@ -1,5 +1,5 @@
 import type { PastScheme } from '../agents/index.ts';
-import { type Evaluation, isValidOutcome } from '../contract/index.ts';
+import { confirmedFigures, type Evaluation, isValidOutcome } from '../contract/index.ts';
 import type { Best, LoopConfig } from './ports.ts';
 import type { Steps } from './steps.ts';
 import { failed } from './stop.ts';
@@ -78,5 +78,5 @@ export async function remeasure(
     state.best = { ...config.origin, round: 0, attempt: 0, evaluation: origin, score: 1 };
     return;
   }
-  state.best = { ...best, evaluation, score: evaluation.figures?.score?.value ?? null };
+  state.best = { ...best, evaluation, score: confirmedFigures(evaluation)?.score?.value ?? null };
 }

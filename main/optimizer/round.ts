@@ -66,7 +66,7 @@ export async function attempts(
   const reason =
     replyProblem !== null
       ? `The Coder's last reply could not be used: ${replyProblem}.`
-      : (evaluation?.reason ?? 'No candidate.');
+      : (evaluation?.hint ?? evaluation?.reason ?? 'No candidate.');
   return { version, attempt, evaluation, outcomes, reason };
 }
 

@@ -1,5 +1,13 @@
 import { withoutSecrets } from '../base/redact.ts';
-import { AppFailure, type Dtype, type Evaluation, err, type RunEvent, type VersionRow } from '../contract/index.ts';
+import {
+  AppFailure,
+  confirmedFigures,
+  type Dtype,
+  type Evaluation,
+  err,
+  type RunEvent,
+  type VersionRow,
+} from '../contract/index.ts';
 import type { SqlValue } from './db/connection.ts';
 import type { Database, Tx } from './db/database.ts';
 
@@ -99,7 +107,7 @@ async function select(db: Database, rest: string, params: readonly SqlValue[] = 
 
 /** What an evaluation leaves in its row. Figures of a first sample are none. */
 function figuresOf(e: Evaluation): [string, SqlValue][] {
-  const confirmed = e.figures?.phase === 'confirm' ? e.figures : null;
+  const confirmed = confirmedFigures(e);
   const score = confirmed?.score ?? null;
   const verdict = e.profile?.verdict ?? null;
   return [

@@ -2,11 +2,13 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { setResourceRoot } from '../../main/base/paths.ts';
 import {
+  confirmedFigures,
   evaluationSchema,
   type Incident,
   type JobBundle,
   type JobResult,
   jobSchema,
+  reported,
   type SessionResult,
   type StepResult,
   type TimeResult,
@@ -232,7 +234,28 @@ describe('good results', () => {
       nominate: time(3.2, { phase: 'nominate', nominated: false, pointR: 0.94 }),
     });
     expect(e).toMatchObject({ outcome: 'not-faster', figures: { phase: 'nominate' } });
-    expect(e.reason).toContain('0.940x');
+    // The figure is the Planner's alone: nobody can quote it.
+    expect(e.hint).toBe('first sample: R = 0.940x against the best, not nominated');
+    expect(e.reason).toMatch(/^the first sample was not above the bar/);
+    expect(e.reason).not.toMatch(/\d/);
+    expect(confirmedFigures(e)).toBeNull();
+    expect(reported(e)).not.toHaveProperty('hint');
+    expect(reported(e).figures).toBeNull();
+    expect(JSON.stringify(reported(e))).not.toContain('0.94');
+  });
+  test('a first sample that was faster but not whole says so, without a figure', () => {
+    const e = interpret({
+      verify: verifyResult(),
+      nominate: time(1, { phase: 'nominate', nominated: false, pointR: 3.21 }),
+    });
+    expect(e.outcome).toBe('not-faster');
+    expect(e.reason).toMatch(/not whole or not undisturbed/);
+    expect(e.reason).not.toMatch(/\d/);
+  });
+  test('confirmed figures are reported as they are', () => {
+    const e = interpret(clean());
+    expect(confirmedFigures(e)).toBe(e.figures);
+    expect(reported(e)).toEqual(e);
   });
   test('no sanitizer there: accepted, and said', () => {
     const e = interpret({

@@ -91,7 +91,9 @@ export function Timings({
     ],
     [domain],
   );
-  const levels = [a, b].flatMap((v) => confirmedFigures(v.evaluation)?.sizes.flatMap((s) => s.originSpanNs ?? []) ?? []);
+  const levels = [a, b].flatMap(
+    (v) => confirmedFigures(v.evaluation)?.sizes.flatMap((s) => s.originSpanNs ?? []) ?? [],
+  );
   if (pairs.length === 0)
     return (
       <Empty title="Neither version has confirmed times.">

@@ -1,0 +1,131 @@
+/** What a first sample shows is no result: it nominates, and the Planner is told. None of its figures leave the program. */
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { EvaluationReport, ServiceContext } from '../../main/app/index.ts';
+import { environmentOf } from '../../main/app/machine.ts';
+import { answerEvaluation, answerRun, contextOf, type Session } from '../../main/cli/answers.ts';
+import { Printer } from '../../main/cli/output.ts';
+import { type Executor, type Result, unwrap } from '../../main/contract/index.ts';
+import { createHost } from '../../main/host/index.ts';
+import { candidate, machine, resultFor, root, startModel } from './lab.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let home = '';
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'cm-first-'));
+  process.env.CUDAMASTER_HOME = home;
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+/** The engine with the laboratory in the place of the GPU, and a command line whose output is kept. */
+function commandLine(json: boolean) {
+  const executor: Executor = {
+    name: 'local',
+    execute: async (bundle) => ({ kind: 'done', result: resultFor(bundle) }),
+  };
+  const host = createHost({
+    root,
+    openPlace: async () => ({ environment: environmentOf(machine), executor: () => executor }),
+  });
+  const written: string[] = [];
+  const stream = () => {
+    const s = new PassThrough();
+    s.on('data', (text: Buffer) => written.push(text.toString('utf8')));
+    return s;
+  };
+  const printer = new Printer({
+    stdout: stream(),
+    stderr: stream(),
+    live: false,
+    color: { stdout: false, stderr: false },
+  });
+  const session: Session = { host, printer, json, signal: new AbortController().signal };
+  return { session, text: () => written.join('') };
+}
+
+async function evaluated(json: boolean, speed: string) {
+  const line = commandLine(json);
+  const source = join(home, 'mine.cu');
+  writeFileSync(source, candidate(speed));
+  const ctx: ServiceContext = contextOf(line.session);
+  const result: Result<EvaluationReport> = await line.session.host.services.evaluate(
+    { kind: 'evaluate', task: 'dot_product', dtype: 'fp32', source, executor: 'local' },
+    ctx,
+  );
+  return { ...line, report: unwrap(result), result, ctx };
+}
+
+test.each([true, false])('eval (json: %s) and show tell the outcome of a first sample, and no figure', async (json) => {
+  const { session, report, result, text, ctx } = await evaluated(json, '0.87');
+  expect(report.evaluation).toMatchObject({ outcome: 'not-faster', figures: { phase: 'nominate' } });
+  answerEvaluation(session, result);
+  const shown = await session.host.services.show({ run: report.id }, ctx);
+  answerRun(session, shown);
+  expect(text()).toContain('not above the bar');
+  expect(text()).not.toMatch(/nominate"|"hint"|0\.8[67]\d/);
+  expect(report.summary.rounds[0]).toMatchObject({ score: null, accepted: false });
+  expect(report.state.rounds[0]?.score).toBeNull();
+  if (json) expect(JSON.parse(text().trim().split('\n').at(-2) as string).figures).toBeNull();
+});
+
+test('confirmed figures are told, as JSON and as text', async () => {
+  const json = await evaluated(true, '1.5');
+  answerEvaluation(json.session, json.result);
+  expect(JSON.parse(json.text().trim().split('\n').at(-1) as string).figures.phase).toBe('confirm');
+  expect(json.report.summary.rounds[0]?.score).toBeCloseTo(1.5, 1);
+  const text = await evaluated(false, '1.5');
+  answerEvaluation(text.session, text.result);
+  expect(text.text()).toMatch(/P = 1\.\d{3}×/);
+});
+
+test('in a run the Planner knows what the first sample of a round showed; who reads the run does not', async () => {
+  const model = await startModel();
+  try {
+    const { session, text } = commandLine(true);
+    const result = await session.host.services.optimize(
+      {
+        task: 'dot_product',
+        dtype: 'fp32',
+        executor: 'local',
+        provider: 'compatible',
+        model: 'm',
+        baseUrl: model.baseUrl,
+      },
+      contextOf(session),
+    );
+    const report = unwrap(result);
+    answerRun(session, result);
+    // Round 2 is at 1.2 over the origin, the best at 1.5.
+    expect(report.summary.rounds.map(({ accepted, score }) => [accepted, score !== null])).toEqual([
+      [true, true],
+      [false, false],
+      [true, true],
+    ]);
+    const planner = model.seen.map(({ body }) => JSON.stringify(body)).filter((body) => body.includes('lab-scheme-2'));
+    expect(planner.some((body) => body.includes('first sample: R = 0.800x against the best, not nominated'))).toBe(
+      true,
+    );
+    expect(text()).toContain('not above the bar');
+    expect(text()).not.toMatch(/"phase":"nominate"|"hint"|0\.800x/);
+  } finally {
+    await model.close();
+  }
+});
+
+test('whatever shows, exports or keeps figures asks confirmedFigures for them', () => {
+  const files = globSync('{renderer,electron,main/{cli,export,app,store}}/**/*.{ts,tsx}', { cwd: root });
+  expect(files.length).toBeGreaterThan(150);
+  const read = files.flatMap((file) =>
+    readFileSync(join(root, file), 'utf8')
+      .split('\n')
+      // Whether there are any may be asked; what they are may not.
+      .filter((line) => /\??\.figures\b(?! === null)|\{ (?:\w+, )*figures\b.*\} =/.test(line))
+      .map((line) => `${file}: ${line.trim()}`),
+  );
+  // Of a baseline, which has no first sample.
+  expect(read).toEqual([expect.stringMatching(/^renderer\/screens\/kernel\/model\.ts: const figures = baseline\?/)]);
+});

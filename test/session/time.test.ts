@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Arm, type TimePlan, timeResultSchema } from '../../main/contract/index.ts';
+import { gpu, peaks } from '../evaluate/fakes.ts';
 import { context, fakeJudge, fakePeer, fakes, problem, programs, scratch, script, session, trace } from './support.ts';
 
 const arm = (id: Arm['id']): Arm => ({ id, lib: `${id}.so`, symbol: 'f' });
@@ -218,6 +219,25 @@ describe('time', () => {
     ]);
     expect(result.samples.flatMap((s) => Object.values(s.arms).flat()).every((v) => v === null)).toBe(true);
   });
+
+  it.each([
+    [true, true],
+    [false, true],
+    [null, false],
+  ])(
+    'says whether others on the GPU could be looked for (the driver lists ourselves: %s)',
+    async (selfSeen, looked) => {
+      using at = scratch();
+      const clocks = { do: 'reply', reply: { smMHz: null, memMHz: null, foreign: [], selfSeen } };
+      const hello = { do: 'reply', reply: { gpu } };
+      fakes(at, { ...fast, on: { clocks, hello } });
+      const { status, reason, result } = await session(small(), context(at));
+      expect([status, result.incidents, result.foreignLooked], JSON.stringify(reason)).toEqual(['ok', [], looked]);
+      // Without a GPU there is nobody to look for.
+      fakes(at, { ...fast, on: { clocks } });
+      expect((await session(small(), context(at))).result.foreignLooked).toBeUndefined();
+    },
+  );
 
   it.each([
     ['crash', 'crash'],

@@ -48,6 +48,8 @@ export interface ClocksReply {
   readonly memMHz: number | null;
   /** Compute processes besides the runner. */
   readonly foreign: readonly { pid: number; name: string }[];
+  /** false: the driver gave no list (NVML is missing or refuses), so that `foreign` says nothing. */
+  readonly looked: boolean;
 }
 
 function record(value: unknown, command: string): Record<string, unknown> {
@@ -134,6 +136,7 @@ export function clocksReply({ json }: Reply): ClocksReply {
     smMHz: optionalNumber(json, 'smMHz'),
     memMHz: optionalNumber(json, 'memMHz'),
     foreign: list(json.foreign).map((f) => ({ pid: Number(f.pid), name: String(f.name ?? '') })),
+    looked: typeof json.selfSeen === 'boolean',
   };
 }
 

@@ -65,6 +65,7 @@ async function lookAround(room: TimeRoom, runner: Runner): Promise<boolean> {
   }
   if (reply.smMHz !== null) room.clocks.smMHz.push(reply.smMHz);
   if (reply.memMHz !== null) room.clocks.memMHz.push(reply.memMHz);
+  if (runner.gpu !== null) room.looked = room.looked !== false && reply.looked;
   const foreign = foreignOf(runner, reply);
   if (foreign.length > 0)
     room.incidents.add({

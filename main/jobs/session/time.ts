@@ -46,6 +46,8 @@ export class TimeRoom {
   readonly budget: DumpBudget;
   readonly random: Prng;
   readonly whole: WholeDraw;
+  /** Whether the driver gave a list every time when others on the GPU were looked for; null: there is no GPU to look at. */
+  looked: boolean | null = null;
   readonly clocks = { smMHz: [] as number[], memMHz: [] as number[] };
   /** Dumped calls that the judge has not been given yet. */
   readonly dumps: { arm: ArmId; problem: number; dump: Dumped }[] = [];
@@ -117,6 +119,7 @@ function finish(room: TimeRoom): void {
   out.voided = room.voids.voided;
   out.whole.sort((a, b) => a.problem - b.problem || a.arm.localeCompare(b.arm));
   if (room.clocks.smMHz.length > 0) out.clocks = room.clocks;
+  if (room.looked !== null) out.foreignLooked = room.looked;
   out.timerStepNs = smallestStep(spansOf(out)) ?? room.stepNs ?? 0;
   out.pointR = hasCandidate(plan) ? estimateR(out.samples, plan.weights) : null;
 }

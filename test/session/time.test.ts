@@ -229,8 +229,8 @@ describe('time', () => {
     async (selfSeen, looked) => {
       using at = scratch();
       const clocks = { do: 'reply', reply: { smMHz: null, memMHz: null, foreign: [], selfSeen } };
-      const hello = { do: 'reply', reply: { gpu } };
-      fakes(at, { ...fast, on: { clocks, hello } });
+      const onGpu = { hello: { do: 'reply', reply: { gpu } }, peaks: { do: 'reply', reply: { peaks } } };
+      fakes(at, { ...fast, on: { clocks, ...onGpu } });
       const { status, reason, result } = await session(small(), context(at));
       expect([status, result.incidents, result.foreignLooked], JSON.stringify(reason)).toEqual(['ok', [], looked]);
       // Without a GPU there is nobody to look for.

@@ -171,7 +171,7 @@ function measured(
     if (figures === null) return { ...environment('too few valid samples of origin'), figures };
     return {
       outcome: 'valid',
-      reason: `origin verified and timed at ${figures.sizes.length} sizes`,
+      reason: `origin verified and timed at ${figures.sizes.length} sizes${unseen(confirm.time)}`,
       digest: '',
       figures,
     };
@@ -180,7 +180,7 @@ function measured(
     // Peaks are measured once per session; the first sample's serve when the confirming one has none.
     const time = { ...confirm.time, peaks: confirm.time.peaks ?? nominate.time?.peaks ?? null };
     const decision: Decision = decide(figuresInput(input, time, flush, seed), input.tries);
-    return { ...decision, digest: digestOf(decision) };
+    return { ...decision, reason: `${decision.reason}${unseen(time)}`, digest: digestOf(decision) };
   }
   if (nominate.time === null) return { ...environment('the candidate was not timed'), figures: null };
   const { pointR } = nominate.time;
@@ -205,6 +205,12 @@ const notNominated = (belowBar: boolean): string =>
   belowBar
     ? 'the first sample was not above the bar for a confirming measurement, so no times are reported'
     : 'the first sample was faster but not whole or not undisturbed, so there was no confirming measurement and no times are reported';
+
+/** Remark on figures that other programs may have disturbed, unknown to anybody. */
+const unseen = (time: TimeResult): string =>
+  time.foreignLooked === false
+    ? ' (whether other programs used the GPU meanwhile is not known: the driver gives no list of them)'
+    : '';
 
 const digestOf = (decision: Decision): string =>
   decision.outcome === 'interference' || decision.outcome === 'suspect' ? decision.reason : '';

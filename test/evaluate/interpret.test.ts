@@ -257,6 +257,13 @@ describe('good results', () => {
     expect(confirmedFigures(e)).toBe(e.figures);
     expect(reported(e)).toEqual(e);
   });
+  test('where nobody could look for other programs on the GPU the result says so', () => {
+    const remark = 'whether other programs used the GPU meanwhile is not known';
+    const e = interpret({ ...clean(), confirm: time(1, { foreignLooked: false }) });
+    expect([e.outcome, e.reason]).toEqual(['accepted', expect.stringContaining(remark)]);
+    for (const foreignLooked of [true, undefined])
+      expect(interpret({ ...clean(), confirm: time(1, { foreignLooked }) }).reason).not.toContain(remark);
+  });
   test('no sanitizer there: accepted, and said', () => {
     const e = interpret({
       ...clean(),

@@ -13,6 +13,7 @@ import {
   throughputs,
   unwrap,
 } from '../contract/index.ts';
+import { quoted } from '../jobs/bundle.ts';
 import { ADOPTION, calibrate, type TaskProfile } from '../profile/calibrate.ts';
 import { calibrationHtml } from '../profile/calibration-html.ts';
 import { type BenchAnswer, beginBench, findBench, resumeBench } from './bench.ts';
@@ -38,6 +39,8 @@ export interface CalibrateAnswer {
   /** null: bundles wait for a worker. */
   readonly calibration: Calibration | null;
   readonly bench: Pick<BenchAnswer, 'id' | 'folder' | 'done' | 'cells' | 'missing' | 'failed' | 'how'> | null;
+  /** Tasks that the bench has profiled, where it has not profiled all: then nothing is adopted, and nothing kept. null: all. */
+  readonly incomplete: { readonly there: number; readonly all: number; readonly how: string } | null;
   readonly files: readonly string[];
 }
 
@@ -65,14 +68,14 @@ export async function calibrateGpu(
   const { id, folder, done, cells, missing, failed, how } = stand;
   const bench = { id, folder, done, cells, missing, failed, how };
   // A threshold from some of the tasks is another threshold: all of them first.
-  if (missing.length > 0) return { calibration: null, bench, files: [] };
+  if (missing.length > 0) return { calibration: null, bench, incomplete: null, files: [] };
   return { ...(await fromBench(new BenchFolder(folder), params)), bench };
 }
 
 async function fromBench(
   folder: BenchFolder,
   params: CalibrateParams,
-): Promise<Pick<CalibrateAnswer, 'calibration' | 'files'>> {
+): Promise<Pick<CalibrateAnswer, 'calibration' | 'incomplete' | 'files'>> {
   const bench = await folder.bench();
   const cells = cellsFor(bench, params.dtype);
   const found: { cell: BenchCell; result: BenchResult | null }[] = [];
@@ -80,29 +83,42 @@ async function fromBench(
   const { uuids, ...about } = gpusOf(found.flatMap(({ result }) => result ?? []));
   const tasks = found.map(({ cell, result }): TaskProfile => ({ task: cell.task, profile: profileOf(result) }));
   const random = new Prng(`calibrate:${about.gpu.uuid}:${bench.rootSeed}`);
-  const made = unwrap(calibrate(tasks, { ...about, dtype: params.dtype }, () => random.next()));
-  refuseTooFew(made);
+  // A threshold from some of the tasks is another threshold.
+  const there = found.filter(({ result }) => result?.result).length;
+  const incomplete =
+    there < cells.length
+      ? { there, all: cells.length, how: `Go on with it: cudamaster bench resume ${quoted(folder.dir)}` }
+      : null;
+  const made = unwrap(
+    calibrate(
+      tasks,
+      { ...about, dtype: params.dtype },
+      () => random.next(),
+      incomplete && `only ${there} of ${cells.length} tasks of the bench are profiled`,
+    ),
+  );
+  refuseTooFew(made, incomplete);
   const calibration: Calibration = uuids.length > 1 ? { ...made, pooled: uuids } : made;
   const html = calibrationHtml(calibration);
   const files: string[] = [];
-  for (const uuid of uuids) {
+  for (const uuid of incomplete ? [] : uuids) {
     const own = { ...calibration, gpu: { ...calibration.gpu, uuid } };
     files.push(...(await keepCalibration(own, calibrationHtml(own))));
   }
   if (params.html !== undefined) await writeOutput(params.html, html);
-  return { calibration, files: params.html === undefined ? files : [...files, params.html] };
+  return { calibration, incomplete, files: params.html === undefined ? files : [...files, params.html] };
 }
 
 /** Too few values decide nothing: to keep that would only take the place of what an earlier calibration found. */
-function refuseTooFew({ proposals, tasks }: Calibration): void {
+function refuseTooFew({ proposals, tasks }: Calibration, incomplete: CalibrateAnswer['incomplete']): void {
   const most = Math.max(...throughputs.map((key) => proposals[key].n));
   if (most >= ADOPTION.atLeast) return;
   throw new AppFailure(
     err(
       'usage',
-      `Only ${most} of ${tasks} profiled tasks give a value; ${ADOPTION.atLeast} are needed. Nothing was kept.`,
+      `${incomplete ? `${incomplete.there} of ${tasks} tasks of the bench are profiled, ${most} give a value` : `Only ${most} of ${tasks} profiled tasks give a value`}; ${ADOPTION.atLeast} are needed. Nothing was kept.`,
       {
-        remedy: 'Profile the whole suite at the large sizes: cudamaster calibrate.',
+        remedy: incomplete ? incomplete.how : 'Profile the whole suite at the large sizes: cudamaster calibrate.',
         detail: proposals.compute.missing
           .slice(0, 5)
           .map(({ task, reason }) => `${task}: ${reason}`)

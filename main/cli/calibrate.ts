@@ -32,13 +32,13 @@ export function calibrateCommand(program: Command, open: () => Session, finish: 
           result,
           (v) => v,
           calibrationLines,
-          (v) => (v.calibration === null ? exitCodeOf('parked') : 0),
+          (v) => (v.calibration === null || v.incomplete !== null ? exitCodeOf('parked') : 0),
         ),
       );
     });
 }
 
-function calibrationLines({ calibration, bench, files }: CalibrateAnswer): string[] {
+function calibrationLines({ calibration, bench, incomplete, files }: CalibrateAnswer): string[] {
   if (calibration === null)
     return [
       `Calibration waits: ${bench?.done ?? 0} of ${bench?.cells ?? 0} tasks are profiled.`,
@@ -63,6 +63,13 @@ function calibrationLines({ calibration, bench, files }: CalibrateAnswer): strin
     String(verdicts.after[name]),
   ]);
   return [
+    ...(incomplete
+      ? [
+          `${incomplete.there} of ${incomplete.all} tasks of the bench are profiled: nothing is adopted from a part of them, and nothing was kept.`,
+          incomplete.how,
+          'So far:',
+        ]
+      : []),
     `${gpu.name} (${pooled ? `${pooled.length} of this model: ${pooled.join(', ')}` : gpu.uuid}), driver ${driver}: ${tasks} tasks`,
     ...table([['throughput', 'values', "Otsu's cut", 'η', '95 % interval', 'in force'], ...rows], [1, 2, 3]),
     ...throughputs.map((key) => `  ${proposals[key].label}: ${proposals[key].why}`),

@@ -41,14 +41,20 @@ type Found = { readonly launch: Launch } | { readonly reason: string };
 
 /**
  * Thresholds of Table 2 for this GPU: per throughput the cut of Otsu over one launch per task (the one with most time), its
- * separability and bootstrap interval; the paper's 30 % stays where they do not carry it. Errors: a task given twice.
+ * separability and bootstrap interval; the paper's 30 % stays where they do not carry it, and everywhere with `withheld`, which says why.
+ * Errors: a task given twice.
  */
-export function calibrate(tasks: readonly TaskProfile[], about: About, random: Random): Result<Calibration> {
+export function calibrate(
+  tasks: readonly TaskProfile[],
+  about: About,
+  random: Random,
+  withheld: string | null = null,
+): Result<Calibration> {
   const twice = tasks.find(({ task }, at) => tasks.findIndex((other) => other.task === task) !== at);
   if (twice !== undefined)
     return err('usage', `${twice.task} was given twice to calibrate.`, { remedy: 'Give one profile per task.' });
   const found = tasks.map(({ task, profile }) => ({ task, found: launchOf(profile, about.gpu.cc) }));
-  const [compute, dram, memory] = throughputs.map((key) => propose(key, found, random)) as [
+  const [compute, dram, memory] = throughputs.map((key) => propose(key, found, random, withheld)) as [
     ThresholdProposal,
     ThresholdProposal,
     ThresholdProposal,
@@ -87,6 +93,7 @@ function propose(
   key: Throughput,
   tasks: readonly { readonly task: string; readonly found: Found }[],
   random: Random,
+  withheld: string | null,
 ): ThresholdProposal {
   const values: ThresholdProposal['values'] = [];
   const missing: ThresholdProposal['missing'] = [];
@@ -100,7 +107,7 @@ function propose(
     missing,
     random,
   );
-  const refused = refusal(cut);
+  const refused = withheld ?? refusal(cut);
   const paper = PAPER_THRESHOLDS[key];
   const used = refused === null && cut.available ? cut.threshold : paper;
   return {

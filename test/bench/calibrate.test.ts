@@ -10,6 +10,7 @@ import { interpretProfileOnly } from '../../main/evaluate/interpret.ts';
 import { type EvaluationInput, planEvaluation } from '../../main/evaluate/plan.ts';
 import { loadTask, taskIds } from '../../main/evaluate/task/index.ts';
 import { machine, root } from '../app/lab.ts';
+import { inProcess } from '../cli/program.ts';
 import { benchResult, pageWith } from './lab.ts';
 
 let home: string;
@@ -65,6 +66,41 @@ describe('cudamaster calibrate', () => {
       ctx,
     );
     expect(again.ok && again.value.calibration).toEqual(calibration);
+  }, 120_000);
+
+  it('adopts nothing from a part of the tasks, keeps what an earlier one found, and says how many are there', async () => {
+    const out = join(home, 'part');
+    const whole = await appWith(executor).calibrate({ dtype: 'fp32', executor: 'local', out }, ctx);
+    const kept = calibrationOf(machine.gpu?.uuid ?? '');
+    expect(whole).toMatchObject({ ok: true, value: { incomplete: null, calibration: kept } });
+    const from = async () => appWith(executor).calibrate({ dtype: 'fp32', executor: 'local', from: out }, ctx);
+    const remove = (ids: readonly string[]) => {
+      for (const id of ids) rmSync(join(out, 'results', `profile.${id}.fp32.origin.json`));
+    };
+    remove(tasks.slice(30));
+    const part = await from();
+    if (!part.ok) throw new Error(part.error.message);
+    expect(part.value).toMatchObject({
+      incomplete: { there: 30, all: tasks.length, how: expect.stringContaining(`bench resume ${out}`) },
+      files: [],
+    });
+    const { proposals, thresholds, verdicts } = part.value.calibration ?? {};
+    expect(thresholds).toEqual({ compute: 30, dram: 30, memory: 30 });
+    // What was found so far is shown: it would be adopted if these were all.
+    expect(proposals?.compute).toMatchObject({ n: 30, adopted: false, used: 30, cut: { available: true } });
+    expect(proposals?.compute.why).toBe(
+      `the paper's 30 % stays: only 30 of ${tasks.length} tasks of the bench are profiled`,
+    );
+    expect(verdicts?.moved).toEqual([]);
+    expect(calibrationOf(machine.gpu?.uuid ?? '')).toEqual(kept);
+    const said = await inProcess('calibrate', '--from', out);
+    expect(said.code).toBe(75);
+    expect(said.out).toContain(`30 of ${tasks.length} tasks of the bench are profiled: nothing is adopted`);
+
+    remove(tasks.slice(7, 30));
+    const few = await from();
+    expect(few).toMatchObject({ ok: false, error: { code: 'usage', remedy: expect.stringContaining(out) } });
+    expect(!few.ok && few.error.message).toContain(`7 of ${tasks.length} tasks of the bench are profiled, 7 give`);
   }, 120_000);
 
   it('then judges by it on that GPU and driver, and says so; elsewhere by the paper', () => {

@@ -114,6 +114,7 @@ async function depsOf(drive: Drive, provider: ChatProvider): Promise<LoopDeps> {
       if (drive.remeasured?.has(position)) return 'The recorded run had moved to another machine';
       return drive.measures && knowsMachineBefore(drive.executor) ? log.remeasureBefore(position) : null;
     },
+    unanswered: await store.unanswered(run.id),
     drive: `d${run.resumes}`,
   };
 }

@@ -39,6 +39,14 @@ export const chatReplySchema = z.object({
 });
 export type ChatReply = z.infer<typeof chatReplySchema>;
 
+/** What one request took, as far as the server told. */
+export interface Bill {
+  readonly usage: Usage;
+  /** Price in US dollars; null = unknown. */
+  readonly costUsd: number | null;
+}
+export const unknownBill: Bill = { usage: { promptTokens: null, completionTokens: null }, costUsd: null };
+
 export interface ChatOptions {
   readonly signal?: AbortSignal;
   readonly onToken?: (delta: string) => void;
@@ -46,8 +54,11 @@ export interface ChatOptions {
   readonly position: string;
   /** The provider waits before it asks again (rate limit, server overloaded). */
   readonly onWait?: (wait: { readonly seconds: number; readonly why: string }) => void;
-  /** A request was sent and its answer never came whole (dropped, cancelled): its cost cannot be known. */
-  readonly onUnanswered?: () => void;
+  /**
+   * A request was sent that leads to no reply, and may have been charged. `bill`: what the server told of it (an answer that was withheld);
+   * absent: its cost cannot be known (dropped, cancelled).
+   */
+  readonly onUnanswered?: (bill?: Bill) => void;
 }
 
 export type ChatOutcome =

@@ -133,16 +133,22 @@ const redactError = (e: AppError): AppError => ({
 
 function replyOf(call: Call, answer: Assembled, wallMs: number): Result<ChatReply> {
   const { options, request, url, warnings } = call;
-  if (answer.filtered)
+  const model = answer.model ?? options.model;
+  const prices = options.prices ?? noPrices;
+  const costUsd =
+    costOf(prices, url.hostname, model, answer.usage) ?? costOf(prices, url.hostname, options.model, answer.usage);
+  if (answer.filtered) {
+    // Written, and charged like any other, although nobody gets to read it.
+    call.chat.onUnanswered?.({ usage: answer.usage, costUsd });
     return err('provider.refused', 'The server withheld its answer (content filter).', {
-      remedy: 'Resume to ask again, or use another model.',
+      remedy: 'Resume to ask again, which is charged again, or use another model.',
     });
+  }
   const cut = truncationWarning(
     request.messages.reduce((sum, m) => sum + m.content.length, 0),
     answer.usage,
   );
   if (cut !== null) warnings.push(cut);
-  const model = answer.model ?? options.model;
   return ok({
     text: answer.text,
     reasoning: answer.reasoning,
@@ -151,9 +157,7 @@ function replyOf(call: Call, answer: Assembled, wallMs: number): Result<ChatRepl
     model,
     provider: `openai ${url.host}`,
     wallMs,
-    costUsd:
-      costOf(options.prices ?? noPrices, url.hostname, model, answer.usage) ??
-      costOf(options.prices ?? noPrices, url.hostname, options.model, answer.usage),
+    costUsd,
     ...(warnings.length > 0 ? { warnings } : {}),
   });
 }

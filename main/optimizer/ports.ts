@@ -2,6 +2,7 @@ import type { Budget, Peaks, PromptSet, TaskBrief } from '../agents/index.ts';
 import type {
   AppError,
   Approval,
+  Bill,
   ChatProvider,
   Evaluation,
   Executor,
@@ -41,6 +42,8 @@ export interface LoopDeps {
    * 581"), or null. Origin and best are then measured again first. Must answer the same for a position in every later drive.
    */
   readonly remeasureBefore?: (position: string) => string | null | Promise<string | null>;
+  /** Requests of earlier drives that led to no reply, by position: limits count them where they were sent. */
+  readonly unanswered?: ReadonlyMap<string, readonly Bill[]>;
   /** Tells this drive of the run from earlier ones in event keys. Default: the clock. */
   readonly drive?: string;
 }

@@ -3,6 +3,7 @@ import type { Peaks } from '../agents/index.ts';
 import {
   AppFailure,
   type Approval,
+  type Bill,
   type ChatReply,
   type ChatRequest,
   type Evaluation,
@@ -10,8 +11,18 @@ import {
   type JobResult,
   type RunEvent,
   type StepRequest,
+  unknownBill,
 } from '../contract/index.ts';
-import { afterJob, afterReply, limitReached, nothingSpent, type Spent } from './limits.ts';
+import {
+  afterJob,
+  afterReply,
+  afterUnanswered,
+  costUnknown,
+  limitReached,
+  nothingSpent,
+  type Spent,
+  tokensUnknown,
+} from './limits.ts';
 import type { EvaluationRequest, LoopConfig, LoopDeps } from './ports.ts';
 import { cancelled, environmentError, failed, Stop } from './stop.ts';
 
@@ -77,13 +88,14 @@ export class Steps {
 
   /** One model call at a position; answered from the history when it was made before. */
   async chat(position: string, request: ChatRequest): Promise<ChatReply> {
+    for (const bill of this.#deps.unanswered?.get(position) ?? []) this.#spent = afterUnanswered(this.#spent, bill);
     await this.#guard(position);
     const stepRequest: StepRequest = { kind: 'chat', request };
-    let lost = 0;
+    const lost: Bill[] = [];
     const outcome = await this.#deps.log
       .step<{ kind: 'chat'; reply: ChatReply }>(position, stepRequest, () =>
-        this.#ask(position, request, () => {
-          lost++;
+        this.#ask(position, request, (bill = unknownBill) => {
+          lost.push(bill);
         }),
       )
       .finally(() => this.#bookLost(position, request, lost));
@@ -123,7 +135,7 @@ export class Steps {
     return outcome.response;
   }
 
-  async #ask(position: string, request: ChatRequest, onUnanswered: () => void) {
+  async #ask(position: string, request: ChatRequest, onUnanswered: (bill?: Bill) => void) {
     const { provider, log, signal } = this.#deps;
     const result = await provider.chat(request, {
       position,
@@ -144,16 +156,22 @@ export class Steps {
     return { kind: 'done' as const, response: { kind: 'chat' as const, reply: result.value.reply } };
   }
 
-  /** Requests that were sent and never answered may have been charged: their cost is unknown from now on. */
-  async #bookLost(position: string, request: ChatRequest, lost: number): Promise<void> {
-    for (let i = 0; i < lost; i++)
-      await this.event(`${position}.unanswered.${this.drive}.${i}`, {
-        type: 'usage',
-        agent: request.agent,
-        promptTokens: null,
-        completionTokens: null,
-        costUsd: null,
-      });
+  /** Requests that led to no reply may have been charged: what the server told of them counts, the rest is unknown from now on. */
+  async #bookLost(position: string, request: ChatRequest, lost: readonly Bill[]): Promise<void> {
+    const { maxUsd, maxTokens } = this.#config.run;
+    for (const [i, bill] of lost.entries()) {
+      this.#spent = afterUnanswered(this.#spent, bill);
+      const key = `${position}.unanswered.${this.drive}.${i}`;
+      await this.event(key, { type: 'usage', agent: request.agent, ...bill.usage, costUsd: bill.costUsd });
+      const uncounted = [
+        ...(maxUsd !== null && costUnknown(bill) ? ['money'] : []),
+        ...(maxTokens !== null && tokensUnknown(bill) ? ['token'] : []),
+      ];
+      for (const which of uncounted) {
+        const message = `A request led to no reply and may have been charged: the ${which} limit cannot count it.`;
+        await this.event(`${key}.${which}`, { type: 'notice', position, message });
+      }
+    }
   }
 
   /**

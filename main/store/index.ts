@@ -1,6 +1,6 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AppError, Recording, RunConfig, StepDetail, StepLine, VersionRow } from '../contract/index.ts';
+import type { AppError, Bill, Recording, RunConfig, StepDetail, StepLine, VersionRow } from '../contract/index.ts';
 import { ContentFiles } from './content.ts';
 import type { Database } from './db/database.ts';
 import { type OpenOptions, openDatabase } from './db/open.ts';
@@ -8,7 +8,7 @@ import { drivers, isDriven, Lease } from './lease.ts';
 import { type BinnedRun, listBin, type PurgeReport, purgeRuns } from './purge.ts';
 import { RecentEvents } from './recent.ts';
 import { exportRecording } from './recording.ts';
-import { type ReplyRow, replyRow } from './replies.ts';
+import { type ReplyRow, replyRow, unansweredIn } from './replies.ts';
 import { collectReports } from './reports.ts';
 import { prepareResume, type ResumeReport } from './resume.ts';
 import { RunLogStore } from './runLog.ts';
@@ -184,6 +184,13 @@ export class Store {
        WHERE e.type = 'usage' AND e.body IS NOT NULL AND r.kind NOT IN ('replay', 'demo') ORDER BY e.at DESC`,
     );
     return rows.map(({ body, config, ...row }) => replyRow(row, body, config));
+  }
+
+  /** Requests of a run that led to no reply and may have been charged, by position. */
+  async unanswered(run: string): Promise<ReadonlyMap<string, readonly Bill[]>> {
+    return unansweredIn(
+      await this.#db.all("SELECT key, body FROM events WHERE run = ? AND type = 'usage' ORDER BY seq", [run]),
+    );
   }
 
   /** Throws `store.not-found`, `usage`. */

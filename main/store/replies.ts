@@ -1,4 +1,4 @@
-import type { AgentName, RunConfig, RunEvent } from '../contract/index.ts';
+import type { AgentName, Bill, RunConfig, RunEvent } from '../contract/index.ts';
 
 /** What one reply of a model took. null = unknown, never 0. */
 export interface ReplyRow {
@@ -38,4 +38,26 @@ export function replyRow(
   const { run, task, at, createdAt } = row;
   const { costUsd = null, promptTokens = null, completionTokens = null } = usage ?? {};
   return { run, task, at, createdAt, provider, model, ...own, costUsd, promptTokens, completionTokens };
+}
+
+/** A request without a reply is booked by the loop (`POSITION.unanswered.DRIVE.N`), or by the resume after a crash. */
+const unansweredKey = /^(?:(.+)\.unanswered\.[^.]+\.\d+|unanswered:(.+):\d+)$/;
+
+/**
+ * Requests of a run that led to no reply, by position, from its usage events as stored. What cannot be read of one is unknown: it is
+ * counted all the same.
+ */
+export function unansweredIn(
+  rows: readonly { readonly key: string; readonly body: string | null }[],
+): Map<string, Bill[]> {
+  const all = new Map<string, Bill[]>();
+  for (const { key, body } of rows) {
+    const match = unansweredKey.exec(key);
+    const position = match?.[1] ?? match?.[2];
+    if (position === undefined) continue;
+    const usage = read<Extract<RunEvent, { type: 'usage' }>>(body ?? 'null');
+    const { costUsd = null, promptTokens = null, completionTokens = null } = usage ?? {};
+    all.set(position, [...(all.get(position) ?? []), { usage: { promptTokens, completionTokens }, costUsd }]);
+  }
+  return all;
 }

@@ -99,7 +99,7 @@ async function optimize(scenario: string): Promise<Ran> {
   await play(scenario);
   return drive((services, ctx) => services.optimize(wanted(), ctx));
 }
-const resume = (change: { contextTokens?: number } = {}): Promise<Ran> =>
+const resume = (change: { contextTokens?: number; maxTokens?: number } = {}): Promise<Ran> =>
   drive((services, ctx) => services.resume({ run: 'last', ...change }, ctx));
 
 /** The endpoint's doing is never told to a model as a fault of its code: nobody was asked to debug, no reply was called bad. */
@@ -291,6 +291,20 @@ it('a connection that breaks twice stops the run; both requests are booked as of
   const booked = ran.events.filter((e) => e.type === 'usage');
   expect(booked.map((e) => e.type === 'usage' && e.costUsd)).toEqual([null, null]);
   await stopped(ran, 'provider.unreachable');
+});
+
+it('an answer that was withheld is in the books, and counts under a limit before anything is asked again', async () => {
+  const ran = await optimize('withheld');
+  expect([ran.report.error?.code, (await seen()).length]).toEqual(['provider.refused', 1]);
+  expect(ran.events.filter((e) => e.type === 'usage')).toMatchObject([
+    { agent: 'planner', promptTokens: 9000, completionTokens: 4000, costUsd: null },
+  ]);
+  expect(ran.report.summary).toMatchObject({ tokens: { prompt: 9000, completion: 4000 }, costUsd: null });
+  await play('good');
+  const held = await resume({ maxTokens: 13_000 });
+  expect([held.report.error?.code, await seen()]).toEqual(['limit.tokens', []]);
+  expect(held.report.error?.message).toContain('13000 of 13000 tokens are used');
+  await wentOn(await resume({ maxTokens: 1_000_000 }));
 });
 
 it('a key that a server quotes back stands nowhere', async () => {

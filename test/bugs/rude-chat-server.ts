@@ -103,6 +103,7 @@ const scenarios: Record<string, Scenario> = {
       { model: 'test-model' },
     ]),
   dropped: (seen) => stream([chunk(good(seen).slice(0, 20))], { breakAfter: true }),
+  withheld: (seen) => stream([chunk(good(seen).slice(0, 20)), end('content_filter'), usage(9000, 4000)]),
   auth: (seen) => refuse(401, error(`Incorrect API key provided: ${String(seen.headers.authorization)}.`)),
   elsewhere: () => refuse(307, '', { location: 'http://192.0.2.7/v1/chat/completions' }),
 };

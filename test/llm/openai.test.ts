@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { redact } from '../../main/base/redact.ts';
-import { type ChatOptions, type ChatReply, type ChatRequest, ok } from '../../main/contract/index.ts';
+import { type Bill, type ChatOptions, type ChatReply, type ChatRequest, ok } from '../../main/contract/index.ts';
 import { type OpenAiOptions, openAiProvider, probeContext, readKey } from '../../main/llm/index.ts';
 import { answer, chunk, end, error, type Handler, ModelServer, refuse, stream, usage } from './server.ts';
 
@@ -24,7 +24,7 @@ async function setUp(handlers: Handler[], change: Partial<OpenAiOptions> = {}) {
   open.push(server);
   const waits: number[] = [];
   const tokens: string[] = [];
-  let unanswered = 0;
+  const unanswered: (Bill | undefined)[] = [];
   const provider = openAiProvider({
     baseUrl: server.baseUrl,
     model: 'test-model',
@@ -40,9 +40,7 @@ async function setUp(handlers: Handler[], change: Partial<OpenAiOptions> = {}) {
       position: 'r1.a0.coder',
       onToken: (t) => tokens.push(t),
       onWait: (w) => waits.push(w.seconds),
-      onUnanswered: () => {
-        unanswered++;
-      },
+      onUnanswered: (bill) => void unanswered.push(bill),
       ...options,
     });
   const reply = async (req?: ChatRequest): Promise<ChatReply> => {
@@ -50,7 +48,7 @@ async function setUp(handlers: Handler[], change: Partial<OpenAiOptions> = {}) {
     if (!result.ok || result.value.kind !== 'done') throw new Error(JSON.stringify(result));
     return result.value.reply;
   };
-  return { server, ask, reply, waits, tokens, lost: () => unanswered };
+  return { server, ask, reply, waits, tokens, lost: () => unanswered.length, bills: unanswered };
 }
 
 describe('streaming', () => {
@@ -130,6 +128,29 @@ describe('streaming', () => {
       ok: false,
       error: { code: 'provider.refused' },
     });
+  });
+  it('an answer that was withheld is charged: what it took is told, the rest is unknown', async () => {
+    const entry = {
+      model: 'test-model',
+      address: '127.0.0.1',
+      input: 1,
+      output: 10,
+      source: 'a test',
+      asOf: '2026-01-31',
+    };
+    const prices = { version: 1, models: [entry] };
+    const withheld = [chunk('x'), end('content_filter')];
+    const t = await setUp([stream([...withheld, usage(9000, 4000)])], { prices });
+    expect(await t.ask()).toMatchObject({
+      error: { code: 'provider.refused', remedy: expect.stringContaining('charged') },
+    });
+    expect(t.server.seen).toHaveLength(1);
+    expect(t.bills).toEqual([
+      { usage: { promptTokens: 9000, completionTokens: 4000 }, costUsd: expect.closeTo((9000 * 1 + 4000 * 10) / 1e6) },
+    ]);
+    const silent = await setUp([stream(withheld)], { prices });
+    await silent.ask();
+    expect(silent.bills).toEqual([{ usage: { promptTokens: null, completionTokens: null }, costUsd: null }]);
   });
   it('a server that ignores "stream" and sends one JSON object', async () => {
     const body = {

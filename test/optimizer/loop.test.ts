@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ChatProvider, err, type RunConfig } from '../../main/contract/index.ts';
+import { type Bill, type ChatProvider, err, type RunConfig } from '../../main/contract/index.ts';
 import { externCAdded, type LoopDeps, optimize, stateOf, summarize } from '../../main/optimizer/index.ts';
 import {
   byVerdict,
@@ -415,6 +415,57 @@ describe('stops', () => {
     expect(resumed.status).toBe('done');
     expect(log.executed).toHaveLength(13);
   });
+
+  it.each([
+    [
+      'tokens',
+      { maxTokens: 13_000 },
+      '13000 of 13000 tokens are used, and 2 requests of unknown length, of which 2 led',
+    ],
+    ['money', { maxUsd: 0.5 }, '$0.5000 of $0.5 are spent, and 2 requests of unknown cost, of which 2 led'],
+  ] as const)(
+    'requests without a reply count under a limit on %s, in this drive and in later ones',
+    async (which, limit, said) => {
+      const withheld: Bill = { usage: { promptTokens: 9000, completionTokens: 4000 }, costUsd: 0.5 };
+      const log = new MemoryLog();
+      let asked = 0;
+      let refuses = true;
+      const answers = scripted(byVerdict({ 'r1.a0': 'accepted 1.5' }));
+      const provider: ChatProvider = {
+        name: 'p',
+        async chat(request, o) {
+          asked++;
+          if (asked > 1) return answers.chat(request, o);
+          o.onUnanswered?.();
+          o.onUnanswered?.();
+          o.onUnanswered?.(withheld);
+          return refuses ? err('provider.refused', 'withheld') : answers.chat(request, o);
+        },
+      };
+      const config = loopConfig({ rounds: 1, ...limit });
+      const first = await optimize(config, loopDeps(log, provider));
+      expect(first.error?.code).toBe('provider.refused');
+      expect(log.of('usage').map((u) => [u.promptTokens, u.completionTokens, u.costUsd])).toEqual([
+        [null, null, null],
+        [null, null, null],
+        [9000, 4000, 0.5],
+      ]);
+      expect(log.of('notice').map((n) => n.message)).toEqual(
+        Array(2).fill(expect.stringMatching(/led to no reply and may have been charged: the (money|token) limit/)),
+      );
+      const unknown: Bill = { usage: { promptTokens: null, completionTokens: null }, costUsd: null };
+      const unanswered = new Map([['r1.planner', [unknown, unknown, withheld]]]);
+      const second = await optimize(config, loopDeps(log, provider, { drive: 'd1', unanswered }));
+      expect([second.status, second.error?.code, asked]).toEqual(['paused', `limit.${which}`, 1]);
+      expect(log.of('limit')).toEqual([{ type: 'limit', which, message: expect.stringContaining(said) }]);
+      // Retried within one request of the loop: the limit holds before the next one.
+      asked = 0;
+      refuses = false;
+      const other = new MemoryLog();
+      const third = await optimize(config, loopDeps(other, provider));
+      expect([third.status, third.error?.code, asked]).toEqual(['paused', `limit.${which}`, 1]);
+    },
+  );
 
   it('unknown cost is said under a money limit and does not count as zero in the total', async () => {
     const verdicts = byVerdict({ 'r1.a0': 'accepted 1.5' });

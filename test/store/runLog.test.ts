@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startTimeOf } from '../../main/base/proc.ts';
 import { registerSecret } from '../../main/base/redact.ts';
 import { AppFailure, err, type TransientEvent } from '../../main/contract/index.ts';
+import { openDatabase } from '../../main/store/db/open.ts';
 import { parseRecording, recordingText, Store, type StoredEvent } from '../../main/store/index.ts';
 import { chatRequest, chatResponse, codeOf, config, jobRequest, jobResult, newRun, tempFolder } from './samples.ts';
 
@@ -142,6 +143,33 @@ describe('steps', () => {
     await second.log.event('end', { type: 'run-ended', status: 'done', error: null });
     expect((await store.events(first.id)).map((e) => e.type)).toEqual(['run-ended', 'resumed', 'run-ended']);
     expect((await store.find(first.id)).status).toBe('done');
+  });
+});
+
+describe('requests without a reply', () => {
+  it('are told by position, as the loop and as a resume booked them; of a damaged one nothing is known', async () => {
+    const folder = tempFolder();
+    const store = await openStore(folder);
+    const { log, id } = await store.begin(newRun());
+    const usage = (promptTokens: number | null, costUsd: number | null) =>
+      ({ type: 'usage', agent: 'planner', promptTokens, completionTokens: promptTokens, costUsd }) as const;
+    await log.event('r1.planner.usage', usage(1, 1));
+    await log.event('r1.planner.unanswered.d0.0', usage(null, null));
+    await log.event('r1.planner.unanswered.d1.0', usage(9000, 0.5));
+    await log.event('unanswered:r1.a0.coder:2', usage(null, null));
+    await log.event('r1.a0.debug.unanswered.d1.0', usage(7, 7));
+    const { db } = await openDatabase(join(folder, 'history.db'));
+    await db.transaction((tx) => tx.run("UPDATE events SET body = '{' WHERE key = 'r1.a0.debug.unanswered.d1.0'", []));
+    await db.close();
+    const bill = (n: number | null, costUsd: number | null) => ({
+      usage: { promptTokens: n, completionTokens: n },
+      costUsd,
+    });
+    expect([...(await store.unanswered(id))]).toEqual([
+      ['r1.planner', [bill(null, null), bill(9000, 0.5)]],
+      ['r1.a0.coder', [bill(null, null)]],
+      ['r1.a0.debug', [bill(null, null)]],
+    ]);
   });
 });
 

@@ -3,6 +3,7 @@ import { classChanges, type Difference, environment, type ProfileChanges } from 
 import { type Group, groupsOf } from './compare-summary.ts';
 import { ratioOf, type Verdict, verdictOf } from './ratio.ts';
 import type { BenchReport, Entry, ProfileEntry, SizeRow } from './report.ts';
+import { isRight } from './right.ts';
 
 /** What a comparison reads of an entry, a profile and a report. */
 export type ComparedRow = Pick<
@@ -197,14 +198,19 @@ function unpairedOf(a: ComparedReport, b: ComparedReport, found: CellPair): Unpa
 
 function pairOf(both: Both, [x, y]: readonly [ComparedRow, ComparedRow], quantity: Quantity): Pair[] {
   const { of, unit } = quantities[quantity];
-  const [a, b] = [of(x), of(y)];
+  const wrong = (entry: ComparedEntry): boolean =>
+    quantity.startsWith('candidate') && entry.candidate !== null && !isRight(entry);
+  // Reports made before candidates had to be right hold figures of wrong ones.
+  const [a, b] = [wrong(both.a) ? null : of(x), wrong(both.b) ? null : of(y)];
   if (a === null && b === null) return [];
   const { task, dtype, sizes } = both.a;
   const candidates = { a: both.a.candidate, b: both.b.candidate };
   const common = { task, dtype, sizes, problem: x.problem, dims: x.dims, quantity, a, b, candidates, gpus: both.gpus };
   const without = (why: string): Pair[] => [{ ...common, ratio: null, overlap: null, verdict: null, why }];
-  if (a === null) return without('only in B');
-  if (b === null) return without('only in A');
+  const lacks = (entry: ComparedEntry, name: 'A' | 'B', other: 'A' | 'B'): Pair[] =>
+    without(wrong(entry) ? `the candidate of ${name} is not right: ${entry.outcome}` : `only in ${other}`);
+  if (a === null) return lacks(both.a, 'A', 'B');
+  if (b === null) return lacks(both.b, 'B', 'A');
   if (both.same) return without(oneMeasurement);
   const titles = [both.a.library?.title ?? 'not named', both.b.library?.title ?? 'not named'];
   if (quantity.startsWith('library') && titles[0] !== titles[1])

@@ -1,6 +1,7 @@
 import { printable } from '../base/printable.ts';
 import { type Estimate, sizeText } from '../contract/index.ts';
 import type { BenchReport } from './report.ts';
+import { rightOnly } from './right.ts';
 
 export type Cell = string | number | null;
 
@@ -48,7 +49,7 @@ export function reportCsv(report: BenchReport): string {
     'gpu',
     'gpu_uuid',
   ];
-  const lines = report.entries.flatMap((e) => {
+  const lines = report.entries.map(rightOnly).flatMap((e) => {
     const bottleneck = (version: 'origin' | 'candidate'): Cell =>
       report.profiles.find(
         (p) => p.task === e.task && p.dtype === e.dtype && p.version === version && p.sizes === e.sizes,

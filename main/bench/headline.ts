@@ -1,7 +1,8 @@
 import { type Dtype, dtypes, type Estimate, type SizeSet, sizeSets } from '../contract/index.ts';
 import { type Cell, htmlTable, paragraph, pictured } from '../profile/html.ts';
 import { forestSvg } from './forest.ts';
-import { type BenchReport, type Entry, isRight, type SizeRow } from './report.ts';
+import type { BenchReport, Entry, SizeRow } from './report.ts';
+import { isRight } from './right.ts';
 import {
   byName,
   figure,

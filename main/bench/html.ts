@@ -7,6 +7,7 @@ import { meanings } from './meanings.ts';
 import { classRows, PAPER } from './paper.ts';
 import { allRooflinesSvg, classesSvg, errorSvg, successSvg } from './pictures.ts';
 import type { BenchReport, Entry } from './report.ts';
+import { rightOnly } from './right.ts';
 import { errorSentence, roofSentence, successSentence } from './sentences.ts';
 import { libraryTable, profileTable, scoreTable, taskSections } from './tables.ts';
 import { byName, figure, letter, NONE, placeOf, ratio, seconds, taskCell, tasksOf } from './words.ts';
@@ -20,7 +21,7 @@ interface Section {
 /** The report of a bench as one page: no script, nothing loaded from elsewhere; light and dark by the reader's setting. */
 export function reportHtml(report: BenchReport): string {
   const name = `Bench ${report.bench}`;
-  const ordered = { ...report, entries: byTask(report.entries), profiles: byTask(report.profiles) };
+  const ordered = { ...report, entries: byTask(report.entries.map(rightOnly)), profiles: byTask(report.profiles) };
   const sections = sectionsOf(ordered).filter(({ parts }) => parts.some((part) => part !== ''));
   return htmlPage(name, [
     `<h1>${escapeXml(name)}</h1>`,

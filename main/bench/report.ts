@@ -6,6 +6,7 @@ import {
   type BenchResult,
   type Bottleneck,
   bottlenecks,
+  confirmedFigures,
   type Dtype,
   dtypes,
   type Estimate,
@@ -24,6 +25,7 @@ import { metric } from '../profile/table2.ts';
 import type { Planner } from './jobs.ts';
 import { timed } from './jobs.ts';
 import { type MicroRow, microRows } from './paper.ts';
+import { isRight, type RawFigures, rightOnly } from './right.ts';
 import { type StageRow, stageRows } from './stages.ts';
 
 /** Thresholds of the cumulative success curve. */
@@ -61,6 +63,7 @@ export interface Entry {
   readonly outcome: Outcome;
   readonly reason: string;
   readonly verified: boolean;
+  /** Figures of the candidate are null unless it is right, here and in `rows`. */
   readonly score: Estimate | null;
   readonly pMin: number | null;
   readonly geomean: number | null;
@@ -73,6 +76,8 @@ export interface Entry {
   readonly jobWallMs: number;
   /** The machine that measured it: its place in `machines`; -1: none, it was refused. */
   readonly machine: number;
+  /** Absent: the candidate is right, or nothing was measured of it. */
+  readonly raw?: RawFigures;
 }
 
 export interface ProfileEntry {
@@ -209,7 +214,8 @@ function entryOf(
 ): Entry | null {
   if (evaluation === null) return null;
   const task = taskOf(planner, cell.task);
-  const { figures, library } = evaluation;
+  const { library } = evaluation;
+  const figures = confirmedFigures(evaluation);
   const total = figures?.sizes.reduce((sum, size) => sum + size.weight, 0) ?? 0;
   const rows = (figures?.sizes ?? []).map((size): SizeRow => {
     const lib = library?.sizes.find((s) => s.problem === size.problem);
@@ -229,9 +235,7 @@ function entryOf(
     };
   });
   const { sizes: _, ...own } = library ?? { sizes: [] };
-  // A first sample that was not confirmed is no figure (DESIGN section 4, acceptance).
-  const confirmed = figures !== null && figures.phase !== 'nominate';
-  return {
+  return rightOnly({
     cell: cell.id,
     task: cell.task,
     title: task.title,
@@ -242,18 +246,18 @@ function entryOf(
     outcome: evaluation.outcome,
     reason: evaluation.reason,
     verified: evaluation.verified,
-    score: confirmed ? figures.score : null,
-    pMin: confirmed ? figures.pMin : null,
-    geomean: confirmed ? figures.geomean : null,
+    score: figures?.score ?? null,
+    pMin: figures?.pMin ?? null,
+    geomean: figures?.geomean ?? null,
     error: evaluation.error,
-    rows: confirmed ? rows : [],
+    rows,
     library: library ? (own as Entry['library']) : null,
     processes: figures?.processes ?? null,
     calls: figures?.calls ?? null,
     voided: figures?.voided ?? null,
     jobWallMs: evaluation.jobWallMs,
     machine,
-  };
+  });
 }
 
 type Peaks = ReturnType<typeof sessionPeaks>;
@@ -332,10 +336,6 @@ function clocksOf(results: readonly BenchResult[]): BenchReport['clocks'] {
   const memory = clocks.flatMap((c) => c.memMHz);
   return sm.length > 0 && memory.length > 0 ? { sm: range(sm), memory: range(memory) } : null;
 }
-
-/** Whether a candidate's figures count: it was right in verified and in timed calls. */
-export const isRight = ({ outcome }: Pick<Entry, 'outcome'>): boolean =>
-  outcome === 'accepted' || outcome === 'trade-off' || outcome === 'not-faster';
 
 /** Candidates: P of those that were measured and are right; a rejected one reaches nothing. Libraries: their weighted mean likewise. */
 function successOf(entries: readonly Entry[]): Success[] {

@@ -184,10 +184,26 @@ describe('pairs', () => {
     expect(c.pairs.find((p) => p.task === 'add')?.ratio?.value).toBe(1);
   });
 
+  it('of a candidate that is not right are not compared, whatever an older report holds', () => {
+    const figures = { originSpanNs: figure(100), candidateSpanNs: figure(20), speedup: figure(5) };
+    const side = (outcome: 'accepted' | 'suspect' | 'race') =>
+      report(outcome, [entry('dot', [row(0, figures)], { candidate: 'one.cu', outcome })]);
+    const c = compareReports(side('accepted'), side('suspect'));
+    expect(pairOf(c, 'candidate-span')).toMatchObject({
+      b: null,
+      ratio: null,
+      why: 'the candidate of B is not right: suspect',
+    });
+    expect(pairOf(c, 'candidate-speedup')?.ratio).toBeNull();
+    expect(pairOf(c, 'origin-span')?.ratio?.value).toBe(1);
+    const neither = compareReports(side('race'), side('suspect'));
+    expect(neither.inNeither).toContain('candidate-speedup');
+  });
+
   it('of different libraries are not compared, those of other candidates are, by name', () => {
     const figures = { originSpanNs: figure(100), librarySpanNs: figure(50), candidateSpanNs: figure(20) };
     const side = (title: string, candidate: string) =>
-      report(title, [entry('dot', [row(0, figures)], { library: { title }, candidate })]);
+      report(title, [entry('dot', [row(0, figures)], { library: { title }, candidate, outcome: 'accepted' })]);
     const c = compareReports(side('CUB', 'one.cu'), side('Thrust', 'two.cu'));
     expect(pairOf(c, 'library-span')).toMatchObject({ ratio: null, why: 'different libraries: CUB in A, Thrust in B' });
     expect(pairOf(c, 'candidate-span')?.ratio?.value).toBe(1);

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { decade, decades, ticks } from '../../main/bench/axes.ts';
+import { reportCsv } from '../../main/bench/csv.ts';
 import { comparisons } from '../../main/bench/headline.ts';
 import { reportHtml } from '../../main/bench/html.ts';
 import type { BenchReport, Entry, ProfileEntry, SizeRow } from '../../main/bench/report.ts';
+import { rightOnly } from '../../main/bench/right.ts';
 import { letter, margin, median, percent, pointOf, span, times, ulps, verdictOf } from '../../main/bench/words.ts';
 import type { Dtype, Estimate, SizeSet } from '../../main/contract/index.ts';
 import { machine } from '../app/lab.ts';
@@ -203,6 +205,37 @@ describe('a page of many cells', () => {
     expect(page).toContain('no figure for 1 (Zeta)');
     expect(page).toContain('faster than library');
     expect(page).toContain('Speed-up of the candidate over the vendor library, fp32');
+  });
+
+  it('shows an impossible or wrong candidate nowhere as a speed-up: no map, picture, table, field', () => {
+    const made = (task: string, outcome: Entry['outcome'], s: number): Entry => {
+      const e = entry(task, within(3), 'fp32', 'published', 0);
+      const candidate = { candidateSpanNs: within(10_000 / s), candidateWrapperNs: within(10_000 / s) };
+      const rows = e.rows.map((r) => ({ ...r, ...candidate, speedup: within(s), libraryVersusCandidate: within(s) }));
+      return { ...e, candidate: `${task}.cu`, outcome, score: within(s), pMin: s, geomean: s, rows };
+    };
+    const all = {
+      ...report,
+      entries: [made('good', 'accepted', 1.5), made('gone', 'suspect', 905), made('racy', 'race', 404)],
+    };
+    const [gone] = all.entries.slice(1).map(rightOnly);
+    expect(gone).toMatchObject({ score: null, pMin: null, geomean: null, raw: { outcome: 'suspect', pMin: 905 } });
+    expect(gone?.rows.map((r) => [r.speedup, r.candidateSpanNs, r.libraryVersusCandidate, r.librarySpeedup])).toEqual(
+      all.entries[1]?.rows.map((r) => [null, null, null, r.librarySpeedup]),
+    );
+    expect(gone?.raw?.sizes.map((r) => r.speedup?.value)).toEqual([905, 905]);
+    // Once is enough, and what is right or an origin's comes back as it is.
+    expect(rightOnly(gone as Entry)).toBe(gone);
+    expect(rightOnly(all.entries[0] as Entry)).toBe(all.entries[0]);
+    expect(rightOnly(entries[0] as Entry)).toBe(entries[0]);
+    const page = reportHtml(all);
+    const csv = reportCsv(all);
+    for (const text of [page, csv]) {
+      expect(text).toContain('suspect');
+      expect(text).toContain('1.5');
+      expect(text).not.toMatch(/905|404|887|396/);
+    }
+    expect(page).toContain('Speed-up of the candidate over its origin, fp32');
   });
 
   it('leads to every task, in the order of the alphabet', () => {

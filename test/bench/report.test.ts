@@ -179,6 +179,39 @@ describe('report of candidates', () => {
     expect(html).not.toMatch(/NaN|undefined|Infinity/);
   });
 
+  it('holds no speed-up of a candidate that races, however fast, but for one raw block', async () => {
+    const racing: Executor = {
+      name: 'local',
+      execute: async (bundle, options) => {
+        const done = await labExecutor.execute(bundle, options);
+        if (done.kind === 'done')
+          for (const { session } of done.result.steps)
+            if (session?.mode === 'sanitize')
+              session.incidents.push({ kind: 'sanitizer', arm: 'C', message: 'racecheck: 1 error' });
+        return done;
+      },
+    };
+    const report = await bench('racing', { dot_product: '7' }, racing);
+    const dot = report.entries.filter((e) => e.task === 'dot_product');
+    expect(dot.map(({ outcome }) => outcome)).toEqual(['race', 'race', 'race', 'race']);
+    for (const e of dot) {
+      expect(e).toMatchObject({ score: null, pMin: null, geomean: null, raw: { outcome: 'race' } });
+      expect(e.raw?.score?.value).toBeCloseTo(7, 0);
+      expect(e.rows.length).toBeGreaterThan(0);
+      for (const { candidateSpanNs, candidateWrapperNs, speedup, libraryVersusCandidate, ...own } of e.rows) {
+        expect([candidateSpanNs, candidateWrapperNs, speedup, libraryVersusCandidate]).toEqual([
+          null,
+          null,
+          null,
+          null,
+        ]);
+        expect(own.originSpanNs?.value).toBeGreaterThan(0);
+      }
+    }
+    expect(report.micro.filter((m) => m.task === 'dot_product').map((m) => m.candidate)).toEqual(dot.map(() => null));
+    expect(report.entries.filter((e) => e.candidate === null && 'raw' in e)).toEqual([]);
+  });
+
   it('names what has no result and why, and makes no figure of it', async () => {
     const failing: Executor = {
       name: 'local',

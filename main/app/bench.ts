@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { checkArguments, defaultArguments } from '../agents/index.ts';
@@ -15,6 +16,7 @@ import { reportHtml } from '../bench/html.ts';
 import { Planner } from '../bench/jobs.ts';
 import { reportOf as benchReport } from '../bench/report.ts';
 import {
+  type AppError,
   AppFailure,
   type Bench,
   type BenchCandidate,
@@ -60,6 +62,8 @@ export interface BenchAnswer extends BenchStand {
   readonly files: readonly string[];
   /** What to do about bundles that wait; null: nothing waits. */
   readonly how: string | null;
+  /** It lies where nothing can be written: it was only looked at. */
+  readonly readOnly?: true;
 }
 
 const usage = (message: string, remedy?: string): AppFailure => new AppFailure(err('usage', message, { remedy }).error);
@@ -103,12 +107,37 @@ export async function resumeBench(
   params: { readonly bench: string; readonly results?: string },
   ctx: ServiceContext,
 ): Promise<BenchAnswer> {
-  const folder = new BenchFolder(await findBench(params.bench));
+  const folder = new BenchFolder(await findBench(params.bench), true);
   const bench = await folder.bench();
   checkResults(bench.config, params.results);
+  const fault = folder.notWritable();
+  if (fault !== null && params.results === undefined) return shown(app, folder, bench, fault, ctx);
+  if (fault !== null) throw new AppFailure(fault);
   const place = bench.config.executor === 'local' ? await localPlace(app, ctx) : null;
   return drive(app, folder, bench, place, params.results, ctx);
 }
+
+/** How a bench stands that lies where nothing can be written: nothing is run, and its report is the one that is there. */
+async function shown(
+  app: AppContext,
+  folder: BenchFolder,
+  bench: Bench,
+  fault: AppError,
+  ctx: ServiceContext,
+): Promise<BenchAnswer> {
+  ctx.emit({
+    type: 'notice',
+    message: `${fault.message} Nothing is measured, taken in or written: this is how the bench stands.`,
+    remedy: 'Copy it to a folder that can be written to go on with it.',
+  });
+  const { root, version: programVersion } = app;
+  const quiet = { executor: null, signal: ctx.signal, onProgress: () => undefined };
+  const stand = await driveBench({ root, folder, bench, programVersion, readOnly: true, ...quiet });
+  const files = reportFiles.map((name) => join(folder.dir, name)).filter((file) => existsSync(file));
+  return { ...stand, id: bench.id, folder: folder.dir, cells: bench.cells.length, files, how: null, readOnly: true };
+}
+
+const reportFiles = ['report.json', 'report.csv', 'report.html'];
 
 /** What is never looked at is not taken in silence. */
 function checkResults({ executor }: BenchConfig, results: string | undefined): void {

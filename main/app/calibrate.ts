@@ -54,7 +54,7 @@ export async function calibrateGpu(
   ctx: ServiceContext,
 ): Promise<CalibrateAnswer> {
   if (params.from !== undefined) {
-    const folder = new BenchFolder(await findBench(params.from));
+    const folder = new BenchFolder(await findBench(params.from), true);
     return { ...(await fromBench(folder, params)), bench: null };
   }
   const stand =

@@ -56,6 +56,8 @@ export interface DriveOptions {
   readonly programVersion: string;
   /** Folder with copies of results (`worker --results`). */
   readonly results?: string;
+  /** Nothing is run, taken in or written: only how the bench stands. */
+  readonly readOnly?: boolean;
   readonly signal?: AbortSignal;
   readonly onProgress: (progress: BenchProgress) => void;
 }
@@ -65,7 +67,9 @@ export interface DriveOptions {
  * finished is written at once. Throws AppFailure `cancelled` (what was finished is kept), `store.lease` when another process drives it.
  */
 export const driveBench = (options: DriveOptions): Promise<BenchStand> =>
-  options.folder.drive(() => new Drive(options).run(), options.signal);
+  options.readOnly === true
+    ? new Drive(options).run()
+    : options.folder.drive(() => new Drive(options).run(), options.signal);
 
 class Drive {
   private readonly o: DriveOptions;
@@ -113,7 +117,8 @@ class Drive {
       else open.push(planned);
       if (found?.result && !same) this.outdated.add(cell.id);
     }
-    if (open.length === 0) return;
+    if (this.o.readOnly === true) this.missing.push(...open.map(({ cell }) => cell.id));
+    if (open.length === 0 || this.o.readOnly === true) return;
     const clock = new Clock(open.length);
     const tell = (note: string): void =>
       this.o.onProgress({
@@ -146,7 +151,7 @@ class Drive {
       if (!(fault instanceof AppFailure) || !/^(input\.|candidate\.rejected$)/.test(fault.error.code)) throw fault;
       this.failed.set(cell.id, fault.error);
       if (found?.result) this.outdated.add(cell.id);
-      else await this.o.folder.writeResult(refusedOf(cell, fault.error));
+      else if (this.o.readOnly !== true) await this.o.folder.writeResult(refusedOf(cell, fault.error));
       return null;
     }
   }

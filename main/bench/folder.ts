@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -8,6 +8,7 @@ import { withFileLock } from '../base/flock.ts';
 import { sha256Hex } from '../base/hash.ts';
 import { ensureDir } from '../base/paths.ts';
 import {
+  type AppError,
   AppFailure,
   type Bench,
   type BenchCell,
@@ -27,8 +28,20 @@ import { sweepPartial } from '../jobs/bundle-folder.ts';
 export class BenchFolder {
   readonly dir: string;
 
-  constructor(dir: string) {
-    this.dir = ensureDir(dir);
+  /** `existing`: the folder is there and only read; it may lie where nothing can be written. */
+  constructor(dir: string, existing = false) {
+    this.dir = existing ? dir : ensureDir(dir);
+  }
+
+  /** Why nothing can be written here; null: it can. */
+  notWritable(): AppError | null {
+    try {
+      for (const part of [this.dir, join(this.dir, 'results')]) if (existsSync(part)) ensureDir(part);
+      return null;
+    } catch (fault) {
+      if (fault instanceof AppFailure && fault.error.code === 'env.not-writable') return fault.error;
+      throw fault;
+    }
   }
 
   bundles = (stage: BenchStage): string => join(this.dir, 'bundles', stage);

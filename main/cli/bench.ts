@@ -1,6 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { BenchAnswer } from '../app/index.ts';
-import { type Dtype, dtypes, exitCodeOf, type Result, type SizeSet, sizeSets } from '../contract/index.ts';
+import {
+  AppFailure,
+  type Dtype,
+  dtypes,
+  err,
+  exitCodeOf,
+  type Result,
+  type SizeSet,
+  sizeSets,
+} from '../contract/index.ts';
 import { answer, contextOf, type Session } from './answers.ts';
 import { compareCommand } from './compare.ts';
 
@@ -75,6 +84,7 @@ export function benchCommands(program: Command, open: () => Session, finish: Fin
     .action(async (o) => {
       const s = open();
       if (o.resume !== undefined) {
+        refuseForeign(bench, ['resume', 'results']);
         finish(
           answerBench(s, await s.host.services.resumeBench({ bench: o.resume, results: o.results }, contextOf(s))),
         );
@@ -106,14 +116,29 @@ export function benchCommands(program: Command, open: () => Session, finish: Fin
     .action(async (name, _options, command) => {
       const s = open();
       const { results } = command.optsWithGlobals();
+      refuseForeign(bench, ['results']);
       finish(answerBench(s, await s.host.services.resumeBench({ bench: name, results }, contextOf(s))));
     });
   compareCommand(bench, { list, dtypes: oneOf<Dtype>(dtypes), sizes: sizesOption }, open, finish);
 }
 
-/** 0 all measured; 75 bundles wait; that of the first cell that could not be run; 3 the machine spoilt some. */
+/** A bench that is gone on with has its tasks, sizes and place: what else was typed would be ignored. */
+function refuseForeign(bench: Command, own: readonly string[]): void {
+  const typed = bench.options.filter((o) => bench.getOptionValueSource(o.attributeName()) === 'cli');
+  const foreign = typed.filter((o) => o.long !== '--json' && !own.includes(o.attributeName()));
+  if (foreign.length === 0) return;
+  const names = foreign.map((o) => o.long).join(', ');
+  throw new AppFailure(
+    err('usage', `${names} cannot be given to a bench that is gone on with: it measures what it was begun with.`, {
+      remedy: `Leave ${names} out, or begin another bench.`,
+    }).error,
+  );
+}
+
+/** 0 all measured; 75 bundles wait; that of the first cell that could not be run; 3 the machine spoilt some, or nothing can be written. */
 function exitOf(stand: BenchAnswer): number {
   if (stand.waiting.length > 0) return exitCodeOf('parked');
+  if (stand.readOnly === true && stand.missing.length > 0) return exitCodeOf('env.not-writable');
   const fault = stand.failed[0]?.error;
   if (fault) return exitCodeOf(fault.code);
   return stand.spoilt.length > 0 ? exitCodeOf('env.timing-void') : 0;
@@ -125,7 +150,7 @@ const answerBench = (session: Session, result: Result<BenchAnswer>): number =>
 function benchLines(stand: BenchAnswer): string[] {
   const open = stand.missing.length;
   const lines = [
-    `Bench ${stand.id}: ${stand.done} of ${stand.cells} measured${open > 0 ? `, ${open} wait for a worker` : ''}${stand.failed.length > 0 ? `, ${stand.failed.length} failed` : ''}`,
+    `Bench ${stand.id}: ${stand.done} of ${stand.cells} measured${open > 0 ? `, ${open} ${stand.readOnly === true ? 'have no result' : 'wait for a worker'}` : ''}${stand.failed.length > 0 ? `, ${stand.failed.length} failed` : ''}`,
   ];
   for (const { cell, error } of stand.failed.slice(0, 20)) lines.push(`  ${cell}: ${error.message}`);
   if (stand.failed.length > 20) lines.push(`  and ${stand.failed.length - 20} more`);

@@ -61,6 +61,14 @@ const contextOf = (m: Record<string, unknown>): number | null =>
   positive(m.max_context_length) ??
   positive(record(m.meta).n_ctx);
 
+/** Context length of one of Ollama's loaded models. A name without a tag means the tag `latest`; capitals do not matter. */
+function contextAmong(loaded: readonly Record<string, unknown>[], id: string): number | null {
+  const wanted = id.trim().toLowerCase();
+  const names = [wanted, `${wanted}:latest`];
+  const isIt = (name: unknown) => typeof name === 'string' && names.includes(name.toLowerCase());
+  return positive(loaded.find((m) => isIt(m.name) || isIt(m.model))?.context_length);
+}
+
 /** What only a server's own interface tells: Ollama's loaded models, LM Studio's list, llama.cpp's properties. */
 async function ownContexts(
   origin: string,
@@ -72,7 +80,7 @@ async function ownContexts(
     return got.kind === 'json' ? got.data : {};
   };
   const loaded = list((await jsonOf('/api/ps')).models);
-  if (loaded.length > 0) return (id) => positive(loaded.find((m) => m.name === id || m.model === id)?.context_length);
+  if (loaded.length > 0) return (id) => contextAmong(loaded, id);
   const studio = list((await jsonOf('/api/v0/models')).data);
   if (studio.length > 0) {
     return (id) => {
@@ -151,5 +159,26 @@ export async function probeContext(
 ): Promise<number | null> {
   const models = await listModels(endpoint, { timeoutMs });
   if (!models.ok) return null;
-  return models.value.find((m) => m.id === endpoint.model)?.contextTokens ?? null;
+  const named = (id: string) => models.value.find((m) => m.id === id);
+  return (named(endpoint.model) ?? named(`${endpoint.model}:latest`))?.contextTokens ?? null;
+}
+
+/**
+ * Context that an Ollama server holds a model with now, tokens: known once the model is loaded, thus after an answer. null = it does not
+ * say, or cannot be asked. Never fails. The address was checked when the answer was asked for.
+ */
+export async function loadedContext(
+  endpoint: { readonly baseUrl: string; readonly key: string | null; readonly model: string },
+  signal?: AbortSignal,
+  timeoutMs = 2000,
+): Promise<number | null> {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  // Its own interface lies beside the one that speaks as OpenAI does.
+  const base = withoutSlash(endpoint.baseUrl).replace(/\/v1$/, '');
+  const got = await get(
+    `${base}/api/ps`,
+    endpoint.key,
+    signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+  );
+  return got.kind === 'json' ? contextAmong(list(got.data.models), endpoint.model) : null;
 }

@@ -23,9 +23,11 @@ import { checkAddress, checkModel } from './address.ts';
 import { type Exchanged, exchange } from './exchange.ts';
 import type { Fault } from './fault.ts';
 import { type GuardOptions, guardLocal } from './guard.ts';
+import { loadedContext } from './models.ts';
 import { costOf, noPrices, type PriceTable } from './prices.ts';
 import { duration, sleep } from './retry-after.ts';
-import { type Assembled, truncationWarning } from './stream.ts';
+import type { Assembled } from './stream.ts';
+import { mayBeCut, truncationWarning } from './truncation.ts';
 
 export interface OpenAiOptions {
   /** E.g. https://api.openai.com/v1, https://api.deepseek.com/v1, http://127.0.0.1:11434/v1. */
@@ -119,7 +121,7 @@ async function converse(call: Call, key: string | null): Promise<Result<ChatRepl
       idleMs: options.idleMs ?? defaultIdleMs,
       onToken: chat.onToken,
     });
-    if (outcome.kind === 'answer') return replyOf(call, outcome.answer, performance.now() - started);
+    if (outcome.kind === 'answer') return replyOf(call, key, outcome.answer, performance.now() - started);
     const next = await react(call, outcome, adaptation, (changed) => memory.set(entry, changed));
     if (!next.again) return { ok: false, error: redactError(next.error) };
   }
@@ -131,8 +133,18 @@ const redactError = (e: AppError): AppError => ({
   ...(e.detail === undefined ? {} : { detail: redact(e.detail) }),
 });
 
-function replyOf(call: Call, answer: Assembled, wallMs: number): Result<ChatReply> {
-  const { options, request, url, warnings } = call;
+/** What the server seems to have done to the prompt, asked of it where it says that it is Ollama: only there a prompt is cut silently. */
+async function cutOf(call: Call, key: string | null, answer: Assembled): Promise<string | null> {
+  const { options, request, chat } = call;
+  const promptChars = request.messages.reduce((sum, m) => sum + m.content.length, 0);
+  const { baseUrl, model } = options;
+  const asks = answer.ollama && answer.usage.promptTokens !== null && mayBeCut(promptChars);
+  const loaded = asks ? await loadedContext({ baseUrl, model, key }, chat.signal) : null;
+  return truncationWarning({ promptChars, usage: answer.usage, loaded });
+}
+
+async function replyOf(call: Call, key: string | null, answer: Assembled, wallMs: number): Promise<Result<ChatReply>> {
+  const { options, url, warnings } = call;
   const model = answer.model ?? options.model;
   const prices = options.prices ?? noPrices;
   const costUsd =
@@ -144,10 +156,7 @@ function replyOf(call: Call, answer: Assembled, wallMs: number): Result<ChatRepl
       remedy: 'Resume to ask again, which is charged again, or use another model.',
     });
   }
-  const cut = truncationWarning(
-    request.messages.reduce((sum, m) => sum + m.content.length, 0),
-    answer.usage,
-  );
+  const cut = await cutOf(call, key, answer);
   if (cut !== null) warnings.push(cut);
   return ok({
     text: answer.text,

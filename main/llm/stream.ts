@@ -8,6 +8,8 @@ export interface Assembled {
   filtered: boolean;
   usage: Usage;
   model: string | null;
+  /** The server says that it is Ollama. */
+  ollama: boolean;
 }
 
 export const emptyAnswer = (): Assembled => ({
@@ -17,6 +19,7 @@ export const emptyAnswer = (): Assembled => ({
   filtered: false,
   usage: { promptTokens: null, completionTokens: null },
   model: null,
+  ollama: false,
 });
 
 const record = (value: unknown): Record<string, unknown> =>
@@ -38,6 +41,7 @@ const textOf = (content: unknown): string => {
 export function takeChunk(answer: Assembled, chunk: unknown): string {
   const c = record(chunk);
   if (typeof c.model === 'string' && c.model !== '') answer.model = c.model;
+  if (c.system_fingerprint === 'fp_ollama') answer.ollama = true;
   const usage = record(c.usage);
   const prompt = count(usage.prompt_tokens);
   const completion = count(usage.completion_tokens);
@@ -58,14 +62,4 @@ export function takeChunk(answer: Assembled, chunk: unknown): string {
     if (finish === 'content_filter') answer.filtered = true;
   }
   return text;
-}
-
-/** Characters a token may stand for at the very most in prompts such as ours; code has three to four. */
-const charsPerTokenAtMost = 8;
-
-/** Ollama cuts long prompts silently: it then counts far fewer tokens than the text can have. */
-export function truncationWarning(promptChars: number, usage: Usage): string | null {
-  const counted = usage.promptTokens;
-  if (counted === null || promptChars < 2000 || counted >= promptChars / charsPerTokenAtMost) return null;
-  return `The server counted ${counted} prompt tokens for ${promptChars} characters: it seems to have cut the prompt. With Ollama, give the model a longer context (num_ctx).`;
 }

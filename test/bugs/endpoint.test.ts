@@ -262,6 +262,28 @@ it('B36 a prompt that the server seems to have cut is a notice of the run', asyn
   );
 });
 
+it.each([
+  ['B36 Ollama', 2304],
+  ['B36 Ollama half', 1154],
+])(
+  '%s cuts to %s tokens: told by the context that it holds, which it says after its first answer',
+  async (scenario, kept) => {
+    const ran = await optimize(scenario);
+    await wentOn(ran);
+    const told = ran.events.flatMap((e) => (e.type === 'notice' ? [e.message] : []));
+    const tokens = (await seen()).map((s) => {
+      const all = (s.body.messages as { content: string }[]).map((m) => m.content);
+      return Math.ceil(all.join('\n').length / 3.5);
+    });
+    // A prompt and its answer of 50 tokens are held together.
+    expect(told).toHaveLength(tokens.filter((n) => n + 50 > 2304).length);
+    expect(told.filter((message) => message.includes(`counted ${kept} prompt tokens`))).toHaveLength(
+      tokens.filter((n) => n > 2304).length,
+    );
+    expect(told[0]).toMatch(/holds a context of 2304: it seems to have cut the prompt.*--context 2304/);
+  },
+);
+
 it('B36 "no user query found" is told as a prompt that is too long, not as a broken server', async () => {
   const ran = await optimize('B36 no query');
   expect(await seen()).toHaveLength(1);

@@ -35,6 +35,16 @@ const noSuchParameter = (param: string, hint: string) =>
     }),
   );
 
+/** Ollama: the model is loaded by the first chat; a longer prompt than its context is cut, and nothing is said. */
+const loadedContext = 2304;
+const asOllama =
+  (kept: number): Scenario =>
+  (seen) => {
+    const tokens = Math.ceil(promptOf(seen).length / 3.5);
+    const counted = usage(tokens > loadedContext ? kept : tokens, 50);
+    return stream([{ ...(chunk(good(seen)) as object), system_fingerprint: 'fp_ollama' }, end(), counted]);
+  };
+
 /** `n`: how many chats came before this one. */
 type Scenario = (seen: Seen, n: number) => Handler;
 
@@ -92,6 +102,8 @@ const scenarios: Record<string, Scenario> = {
     );
   },
   'B36 cut': (seen) => tell(good(seen), usage(40, 50)),
+  'B36 Ollama': asOllama(loadedContext),
+  'B36 Ollama half': asOllama(4 + (loadedContext - 4) / 2),
   'B36 no query': () => refuse(500, error('no user query found in messages')),
   B37: (seen) =>
     stream([
@@ -109,6 +121,7 @@ const scenarios: Record<string, Scenario> = {
 };
 
 let scenario: Scenario = () => goOn;
+let isOllama = false;
 let chats: Seen[] = [];
 
 function respond(request: IncomingMessage, response: ServerResponse, text: string): void {
@@ -118,9 +131,18 @@ function respond(request: IncomingMessage, response: ServerResponse, text: strin
     return;
   }
   if (path === '/control') {
-    scenario = scenarios[JSON.parse(text).scenario] ?? (() => refuse(500, 'no such scenario'));
+    const name = String(JSON.parse(text).scenario);
+    scenario = scenarios[name] ?? (() => refuse(500, 'no such scenario'));
+    isOllama = name.includes('Ollama');
     chats = [];
     response.end('{}');
+    return;
+  }
+  if (isOllama && (path === '/v1/models' || path === '/api/ps')) {
+    const loaded = chats.map((chat) => ({ name: `${String(chat.body.model)}:latest`, context_length: loadedContext }));
+    const said =
+      path === '/api/ps' ? { models: loaded.slice(0, 1) } : { data: [{ id: 'm:latest', owned_by: 'library' }] };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(said));
     return;
   }
   if (method !== 'POST') {

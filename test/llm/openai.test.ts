@@ -169,12 +169,74 @@ describe('streaming', () => {
     expect((await (await setUp([answer()], { prices: elsewhere })).reply()).costUsd).toBeNull();
     expect((await (await setUp([stream([chunk('a'), end()])], { prices })).reply()).costUsd).toBeNull();
   });
-  it('B36: a prompt counted far too short is reported as cut', async () => {
-    const long = { ...request, messages: [{ role: 'user' as const, content: 'word '.repeat(8000) }] };
+});
+
+describe('a prompt that the server cuts without an error (B36)', () => {
+  const text = (chars: number): ChatRequest => ({
+    ...request,
+    messages: [{ role: 'user', content: 'word '.repeat(Math.ceil(chars / 5)).slice(0, chars) }],
+  });
+  const fromOllama = (prompt: number | null, completion: number | null) =>
+    stream([{ ...(chunk('a') as object), system_fingerprint: 'fp_ollama' }, end(), usage(prompt, completion)]);
+  const ps = (...models: unknown[]) => refuse(200, { models });
+  const holds = (context_length: number) =>
+    ps({ name: 'test-model:latest', model: 'test-model:latest', context_length });
+  // The report's example: "truncating input prompt limit=4096 prompt=8942". The whole context is kept of it, or half.
+  const cases = [2.2, 2.6, 3, 3.5, 4, 4.6].flatMap((perToken) => [4096, 2050].map((kept) => [perToken, kept] as const));
+
+  it.each(cases)('8942 tokens of %s characters, cut to %s in a context of 4096', async (perToken, kept) => {
+    const t = await setUp([fromOllama(kept, 30), holds(4096)]);
+    const reply = await t.reply(text(Math.round(8942 * perToken)));
+    expect(reply.warnings).toEqual([
+      expect.stringMatching(
+        new RegExp(`counted ${kept} .* context of 4096: it seems to have cut.*num_ctx.*--context 4096`),
+      ),
+    ]);
+    expect(t.server.seen.map((s) => s.path)).toEqual(['/v1/chat/completions', '/api/ps']);
+    expect(t.server.seen[1]?.headers.authorization).toBe(`Bearer ${key}`);
+  });
+  it('one token too many is told as well', async () => {
+    for (const [kept, completion] of [
+      [4096, 1],
+      [4096, null],
+      [2050, 400],
+    ] as const) {
+      const t = await setUp([fromOllama(kept, completion), holds(4096)]);
+      expect((await t.reply(text(4097 * 3))).warnings, `${kept}`).toHaveLength(1);
+    }
+  });
+  it('an answer for which the server dropped the beginning of what it held', async () => {
+    const t = await setUp([fromOllama(3000, 1500), holds(4096)]);
+    expect((await t.reply(text(9000))).warnings?.[0]).toContain('3000 prompt tokens');
+  });
+  it.each([
+    ['a prompt that fits', 8942, 30, 32_768, 3.3],
+    ['one of exactly half the context', 2050, 30, 4096, 3.3],
+    ['one that leaves little room for the answer', 4000, 90, 4096, 3.3],
+    ['wordy text, counted short', 1500, 30, 4096, 5.2],
+  ])('%s is not suspected', async (_name, tokens, completion, context, perToken) => {
+    const t = await setUp([fromOllama(tokens, completion), holds(context)]);
+    expect((await t.reply(text(Math.round(tokens * perToken)))).warnings).toBeUndefined();
+  });
+  it('where the context is unknown, a count that no such text can have tells; nobody else is asked for it', async () => {
     const cut = await setUp([stream([chunk('a'), end(), usage(4096, 1)])]);
-    expect((await cut.reply(long)).warnings?.[0]).toContain('4096 prompt tokens for 40000 characters');
+    expect((await cut.reply(text(8942 * 3))).warnings?.[0]).toContain('4096 prompt tokens for 26826 characters');
+    expect(cut.server.seen).toHaveLength(1);
     const fine = await setUp([stream([chunk('a'), end(), usage(9000, 1)])]);
-    expect((await fine.reply(long)).warnings).toBeUndefined();
+    expect((await fine.reply(text(40_000))).warnings).toBeUndefined();
+    const silent = await setUp([stream([chunk('a'), end(), usage(null, null)])]);
+    expect((await silent.reply(text(40_000))).warnings).toBeUndefined();
+    // Unloaded again, another model alone, an older version without the length, a broken answer.
+    const another = { name: 'other:7b', context_length: 4096 };
+    for (const said of [ps(), ps(another), ps({ name: 'test-model:latest' }), refuse(500, 'no')]) {
+      const t = await setUp([fromOllama(4096, 1), said]);
+      expect((await t.reply(text(8942 * 3))).warnings?.[0]).toMatch(/26826 characters: it seems to have cut/);
+    }
+  });
+  it('a short prompt is no cause to ask', async () => {
+    const t = await setUp([fromOllama(10, 1)]);
+    expect((await t.reply()).warnings).toBeUndefined();
+    expect(t.server.seen).toHaveLength(1);
   });
 });
 

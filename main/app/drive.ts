@@ -1,6 +1,15 @@
 import { join } from 'node:path';
 import { loadPrompts } from '../agents/index.ts';
-import { type ChatProvider, confirmedFigures, type Evaluation, type Executor, err, unwrap } from '../contract/index.ts';
+import {
+  type ChatProvider,
+  confirmedFigures,
+  type Evaluation,
+  type Executor,
+  err,
+  type RunEvent,
+  type RunLog,
+  unwrap,
+} from '../contract/index.ts';
 import { reportName } from '../jobs/report.ts';
 import {
   externCAdded,
@@ -34,6 +43,8 @@ export interface Drive {
   readonly measures: boolean;
   /** Replay: evaluations before which the recorded run measured origin and best again. */
   readonly remeasured?: ReadonlySet<string>;
+  /** Sees every durable event before it is stored; may throw. */
+  readonly watch?: (event: RunEvent) => void;
   /** Who approves schemes. */
   readonly approval?: ApprovalPort;
 }
@@ -97,11 +108,21 @@ function noting(executor: Executor, log: RunLogStore, reports: string): Executor
  */
 const knowsMachineBefore = (executor: Executor): boolean => executor.name === 'local';
 
+/** The log, with somebody looking on. */
+const watched = (log: RunLog, watch: (event: RunEvent) => void): RunLog => ({
+  step: (position, request, execute) => log.step(position, request, execute),
+  event: async (key, event) => {
+    watch(event);
+    await log.event(key, event);
+  },
+  transient: (event) => log.transient(event),
+});
+
 async function depsOf(drive: Drive, provider: ChatProvider): Promise<LoopDeps> {
   const { app, store, driven, run, parts, ctx } = drive;
   const { log } = driven;
   return {
-    log,
+    log: drive.watch === undefined ? log : watched(log, drive.watch),
     provider,
     executor: drive.measures ? noting(drive.executor, log, reportFolder(store, run.id)) : drive.executor,
     evaluator: evaluatorOf(run, parts),

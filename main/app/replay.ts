@@ -1,7 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { AppFailure, err, type Recording, type RunConfig } from '../contract/index.ts';
+import {
+  AppFailure,
+  err,
+  type Recording,
+  type RunConfig,
+  type RunEvent,
+  verdictDifference,
+  verdictIn,
+} from '../contract/index.ts';
 import { RecordingExecutor } from '../jobs/recording.ts';
 import { recordingProvider } from '../llm/index.ts';
 import { type RunLogStore, type RunRecord, readRecording, type Store } from '../store/index.ts';
@@ -103,10 +111,39 @@ function drive(
     onChange: ({ position, what }) => note(position, what),
   });
   const provider = recordingProvider({ chats: chatsOf(recording), strict, onChange: note });
-  return driveLoop(
-    { ...parts, executor: slowExecutor(executor, slowMs), measures: false, remeasured: remeasuredIn(recording) },
-    slowProvider(provider, slowMs),
-  );
+  const replayed = {
+    measures: false,
+    remeasured: remeasuredIn(recording),
+    watch: verdictWatch(recording, strict, note),
+  };
+  if (strict && recording.verdicts === undefined)
+    parts.ctx.emit({
+      type: 'notice',
+      message:
+        'The recording holds no verdicts (it was made by an older program): what this program finds is not held against what was found then.',
+    });
+  return driveLoop({ ...parts, ...replayed, executor: slowExecutor(executor, slowMs) }, slowProvider(provider, slowMs));
+}
+
+/** Holds each verdict against the recorded one: rules and statistics of the program may have changed as well as its requests. */
+function verdictWatch(
+  { verdicts = [] }: Recording,
+  strict: boolean,
+  note: (position: string, what: string) => void,
+): (event: RunEvent) => void {
+  const recorded = new Map(verdicts.map((verdict) => [verdict.version, verdict]));
+  return (event) => {
+    const now = verdictIn(event);
+    const then = now === null ? undefined : recorded.get(now.version);
+    const what = now === null || then === undefined ? '' : verdictDifference(then, now);
+    if (now === null || what === '') return;
+    if (!strict) return note(`${now.version}.verdict`, what);
+    throw new AppFailure(
+      err('replay.diverged', `At ${now.version} ${what}.`, {
+        remedy: 'Replay without --strict to go on, or with the program version that made the recording.',
+      }).error,
+    );
+  };
 }
 
 /** Differences are told as events, in the order in which they were met: the history queues its writes. */

@@ -243,7 +243,7 @@ export class Store {
   }
 
   recording(run: RunRecord, note: string): Promise<Recording> {
-    return exportRecording(this.#db, this.#content, run, note);
+    return exportRecording(this.#db, this.#content, run, note, (id) => this.events(id));
   }
 
   /** Runs with versions in the bin, and which of them can go for good. */

@@ -8,11 +8,12 @@ import {
   recordingSchema,
   type StepResponse,
   stepResponseSchema,
+  verdictIn,
 } from '../contract/index.ts';
 import type { ContentFiles } from './content.ts';
 import { readJson } from './damage.ts';
 import type { Database } from './db/database.ts';
-import type { RunRecord } from './runs.ts';
+import type { RunRecord, StoredEvent } from './runs.ts';
 import { storable } from './secrets.ts';
 
 /** A recording must stay small enough to attach to a report. */
@@ -26,6 +27,7 @@ export async function exportRecording(
   content: ContentFiles,
   run: RunRecord,
   note: string,
+  eventsOf: (run: string) => Promise<readonly StoredEvent[]>,
 ): Promise<Recording> {
   const rows = await db.all<{ position: string; request_hash: string; body: string | null; content: string | null }>(
     "SELECT position, request_hash, body, content FROM steps WHERE run = ? AND state = 'done' ORDER BY ordinal",
@@ -48,6 +50,7 @@ export async function exportRecording(
     originHash: run.originHash,
     taskHash: run.taskHash,
     steps,
+    verdicts: (await eventsOf(run.id)).flatMap((event) => verdictIn(event) ?? []),
   };
 }
 

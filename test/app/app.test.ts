@@ -13,6 +13,7 @@ import {
   type Result,
   recordingSchema,
   runSummarySchema,
+  type Verdict,
 } from '../../main/contract/index.ts';
 import { createHost } from '../../main/host/index.ts';
 import { Store } from '../../main/store/index.ts';
@@ -170,6 +171,29 @@ describe('a run', () => {
     expect(changed.state.changes.map((c) => c.position)).toEqual(['r1.a0.coder']);
     const strict = got(await lab.services.replay({ file, strict: true }, lab.ctx));
     expect([strict.status, strict.error?.code]).toEqual(['failed', 'replay.diverged']);
+
+    // The requests are those of then, but rules or statistics find something else: told as well, although no later request quotes it.
+    const { verdicts = [] } = recording;
+    expect(verdicts.map((v) => v.version)).toEqual(['r0', 'r1.a0', 'r1.a1', 'r2.a0', 'r3.a0']);
+    const last = verdicts.at(-1) as Verdict;
+    const forged = { ...last, outcome: 'suspect' as const, score: { value: 9, lo: 8, hi: 10 } };
+    writeFileSync(file, JSON.stringify({ ...recording, verdicts: [...verdicts.slice(0, -1), forged] }));
+    const found = got(await lab.services.replay({ file }, lab.ctx));
+    expect([found.status, found.state.changes]).toEqual([
+      'done',
+      [
+        {
+          position: 'r3.a0.verdict',
+          what: expect.stringMatching(/recorded was "suspect"; P is .* recorded was 9\.0000 \[/),
+        },
+      ],
+    ]);
+    const held = got(await lab.services.replay({ file, strict: true }, lab.ctx));
+    expect([held.status, held.error?.code, held.error?.message]).toEqual([
+      'failed',
+      'replay.diverged',
+      expect.stringContaining('At r3.a0 the verdict is'),
+    ]);
   });
 
   it('plays the shipped demo in a folder of its own', async () => {

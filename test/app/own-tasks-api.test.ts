@@ -214,6 +214,8 @@ describe('a task', { timeout: 300_000 }, () => {
     mkdirSync(folder, { recursive: true });
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text as string);
     writeFileSync(join(folder, 'task.json'), '{');
+    // As another process would have made it: lists are told.
+    await client.until(() => client.of('changed').some(({ what }) => what === 'tasks'));
     const view = await client.got('tasks.files', { task: 'hurt' });
     expect(view.files['task.json']).toBe('{');
     expect(view.fault).toMatchObject({

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seriousViolations } from './axe.ts';
-import { complaints, findBrowser, launchBrowser } from './browser.ts';
+import { complaints, launchBrowser } from './browser.ts';
 import { ensureRenderer } from './renderer.ts';
 import { startServer, type TestServer, testHome } from './server.ts';
 
@@ -20,7 +20,7 @@ extern "C" void row_scale(const float* __restrict__ A, float* out, float alpha, 
 const body = `    const double value = alpha_ * A_[i];
     return {value, std::fabs(value), 1.0};`;
 
-describe.skipIf(findBrowser() === null)('A kernel of the user’s own', { timeout: 300_000 }, () => {
+describe('A kernel of the user’s own', { timeout: 300_000 }, () => {
   const home = testHome();
   let browser: Browser;
   let server: TestServer;

@@ -38,6 +38,17 @@ describe('task list', () => {
     expect(groups[2]?.entries.map(({ dtype }) => dtype)).toEqual(['fp32', 'bf16']);
     expect(groups[1]?.fault).toBe('task.json: sizes');
   });
+  test('the user’s own come first, also those that cannot be read', () => {
+    const broken = { ...entry('hurt', 'user', 'fp32', 'not JSON'), category: null, own: true };
+    const groups = taskGroups([...entries, { ...entry('zeta', 'user'), own: true }, broken], '', '');
+    expect(groups.slice(0, 2).map(({ id, category, own }) => [id, category, own])).toEqual([
+      ['hurt', 'user', true],
+      ['zeta', 'user', true],
+    ]);
+    expect(groups[2]?.own).toBe(false);
+    expect(categoriesOf([...entries, entry('zeta', 'user')])[0]).toBe('user');
+  });
+
   test('search and category narrow it', () => {
     expect(taskGroups(entries, 'LLM soft', '').map(({ id }) => id)).toEqual(['softmax']);
     expect(taskGroups(entries, '', 'activation').map(({ id }) => id)).toEqual(['elu']);

@@ -91,7 +91,7 @@ describe('the form and the engine', () => {
   });
 
   test('dimensions by hand, blanks and commas, several sizes', () => {
-    const form = { ...whole, dims: ' n , m ', sizes: [{ n: '1', m: '2' }, { n: '3' }] };
+    const form: Form = { ...whole, dims: ' n , m ', sizes: [{ n: '1', m: '2' }, { n: '3' }] };
     expect(draftOptions(form, settled(form)).sizes).toEqual(['n=1,m=2', 'n=3,m=']);
     expect(errorText(faultAt(settled(form), 'sizes', '1'), false)).toBeNull();
     expect(errorText(faultAt(settled(form), 'sizes', '1'), true)).toMatch(/^m is needed\./);

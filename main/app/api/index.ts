@@ -21,7 +21,7 @@ import { ActiveRuns } from './active.ts';
 import type { ApiContext, Handler, Handlers } from './context.ts';
 import { drivingMethods } from './driving.ts';
 import { metricMethods } from './metrics.ts';
-import { ownTaskMethods } from './own-tasks.ts';
+import { ownTaskMethods, ownTasksMark } from './own-tasks.ts';
 import { providerMethods } from './providers.ts';
 import { queueMethods } from './queue.ts';
 import { recordingMethods } from './recordings.ts';
@@ -101,7 +101,7 @@ export function createEngine(app: AppContext, options: EngineOptions): Engine {
     });
     return opened;
   };
-  const watch = new Watch(store, () => JSON.stringify(gpuHolders()));
+  const watch = new Watch(store, () => ({ queue: JSON.stringify(gpuHolders()), tasks: ownTasksMark() }));
   const active = new ActiveRuns({ notice, changed: (what) => watch.tell(what) });
   const api: ApiContext = {
     app,

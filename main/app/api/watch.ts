@@ -6,25 +6,30 @@ const pollMs = 200;
 /** A list is told stale this often at most, ms: a run under way writes all the time, and a client loads the whole list again. */
 const gapMs = 500;
 
-/** What the history and the GPUs' holders tell. */
-type Seen = Exclude<StaleList, 'tasks'>;
+/** What is looked at, each as a text that changes with it. */
+export interface Marks {
+  /** Who holds which GPU. */
+  readonly queue: string;
+  /** The user's own tasks. */
+  readonly tasks: string;
+}
 
 /** Tells its listeners which lists became stale, whichever process wrote. Looks only while somebody listens. */
 export class Watch {
   readonly #store: () => Promise<Store>;
-  readonly #holders: () => string;
+  readonly #others: () => Marks;
   readonly #listeners = new Set<(what: StaleList) => void>();
   readonly #told = new Map<StaleList, number>();
   readonly #due = new Set<StaleList>();
   #timer: NodeJS.Timeout | null = null;
   #busy = false;
   #version = -1;
-  #marks: Record<Seen, string> | null = null;
+  #marks: Record<StaleList, string> | null = null;
 
-  /** `holders`: a text that changes with who holds which GPU. */
-  constructor(store: () => Promise<Store>, holders: () => string) {
+  /** `others`: what is not in the history. */
+  constructor(store: () => Promise<Store>, others: () => Marks) {
     this.#store = store;
-    this.#holders = holders;
+    this.#others = others;
   }
 
   listen(listener: (what: StaleList) => void): () => void {
@@ -57,7 +62,8 @@ export class Watch {
       const before = this.#marks;
       this.#marks = now;
       if (before === null) return;
-      for (const what of ['runs', 'versions', 'queue'] as const) if (now[what] !== before[what]) this.tell(what);
+      for (const what of ['runs', 'versions', 'queue', 'tasks'] as const)
+        if (now[what] !== before[what]) this.tell(what);
     } catch {
       // Busy or gone for the moment: looked at again with the next turn, calls tell what is wrong.
       this.#version = -1;
@@ -66,13 +72,13 @@ export class Watch {
     }
   }
 
-  async #read(): Promise<Record<Seen, string>> {
-    const queue = this.#holders();
+  async #read(): Promise<Record<StaleList, string>> {
+    const others = this.#others();
     const store = await this.#store();
     const version = await store.dataVersion();
-    if (version === this.#version && this.#marks !== null) return { ...this.#marks, queue };
+    if (version === this.#version && this.#marks !== null) return { ...this.#marks, ...others };
     this.#version = version;
-    return { ...(await store.marks()), queue };
+    return { ...(await store.marks()), ...others };
   }
 
   close(): void {

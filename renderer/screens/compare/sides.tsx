@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
 import type { VersionDetail, VersionRow } from '../../../main/contract/api.ts';
+import { sanitizedFact } from '../../../main/contract/sanitized.ts';
 import { hrefOf } from '../../app/routes.ts';
 import { OutcomeBadge } from '../../ui/feedback.tsx';
 import { count, MISSING, number, ratio, ratioEstimate, stamp } from '../../ui/format.ts';
@@ -105,6 +106,7 @@ export function Summary({ a, b }: { readonly a: VersionDetail; readonly b: Versi
               </>
             ),
         )}
+        {both('Sanitized', (v) => v.sanitized && sanitizedFact(v.sanitized))}
         {both('P_min', (v) => ratio(v.pMin))}
         {both('Bottleneck', (v) => bottleneckText(v.bottleneck, v.launchBound) || null)}
         {both('Largest error', (v) => (v.maxUlp === null ? null : `${number(v.maxUlp, 3)} ulp`))}

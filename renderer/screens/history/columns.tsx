@@ -1,9 +1,11 @@
 import type { VersionRow } from '../../../main/contract/api.ts';
+import { sanitizedText } from '../../../main/contract/sanitized.ts';
 import { Whisker } from '../../charts/whisker.tsx';
 import type { LogDomain } from '../../charts/whisker-scale.ts';
 import { IconButton } from '../../ui/controls.tsx';
 import { OutcomeBadge } from '../../ui/feedback.tsx';
 import { ago, count, level, MISSING, number, ratio, ratioEstimate, stamp } from '../../ui/format.ts';
+import { Icon } from '../../ui/icons.tsx';
 import { bottleneckText, outcomeLook } from '../../ui/outcomes.ts';
 import type { Column } from '../../ui/table.tsx';
 import { useActions } from './actions.ts';
@@ -50,7 +52,7 @@ export const domainText = (d: LogDomain | null): string => (d === null ? '' : `$
 const scoreHint = (v: VersionRow): string =>
   v.score === null
     ? 'No confirmed figure: only a measurement that was repeated in fresh processes counts.'
-    : `${ratioEstimate(v.score)}, ${level(v.score.level)} interval`;
+    : `${ratioEstimate(v.score)}, ${level(v.score.level)} interval${v.sanitized === null ? '' : `; ${sanitizedText(v.sanitized)}`}`;
 
 /** Columns of the history; `domain`: axis of the scores' whiskers. */
 export function historyColumns(domain: LogDomain | null): readonly Column<VersionRow>[] {
@@ -102,7 +104,18 @@ export function historyColumns(domain: LogDomain | null): readonly Column<Versio
       align: 'right',
       sort: (v) => v.score?.value ?? null,
       cell: (v) =>
-        v.score === null ? <span className="muted">{MISSING}</span> : <span>{ratioEstimate(v.score)}</span>,
+        v.score === null ? (
+          <span className="muted">{MISSING}</span>
+        ) : (
+          <span>
+            {v.sanitized !== null && v.sanitized.state !== 'yes' && (
+              <span role="img" aria-label={sanitizedText(v.sanitized)}>
+                <Icon name="warn" size={11} />{' '}
+              </span>
+            )}
+            {ratioEstimate(v.score)}
+          </span>
+        ),
       hint: scoreHint,
       meaning: 'Score P over the origin with its interval, from the confirming measurement.',
     },

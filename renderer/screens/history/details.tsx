@@ -1,5 +1,6 @@
 import { memo, useMemo } from 'react';
 import type { VersionRow } from '../../../main/contract/api.ts';
+import { sanitizedFact } from '../../../main/contract/sanitized.ts';
 import { go } from '../../app/navigation.ts';
 import { hrefOf } from '../../app/routes.ts';
 import { Button } from '../../ui/controls.tsx';
@@ -138,6 +139,7 @@ export const Details = memo(function Details({
         <Facts
           rows={[
             ['Speed-up', score && `${ratioEstimate(score)} (${level(score.level)})`],
+            ...(row.sanitized === null ? [] : [['Sanitized', sanitizedFact(row.sanitized)] as const]),
             ['P_min', row.pMin === null ? null : ratio(row.pMin)],
             ['Bottleneck', bottleneckText(row.bottleneck, row.launchBound) || null],
             ['Largest error', row.maxUlp === null ? null : `${number(row.maxUlp, 3)} ulp`],

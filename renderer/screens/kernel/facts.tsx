@@ -2,6 +2,7 @@ import { useMemo } from 'react';
 import type { TaskDetail, VersionDetail } from '../../../main/contract/api.ts';
 import type { Evaluation } from '../../../main/contract/evaluation.ts';
 import type { AppError } from '../../../main/contract/result.ts';
+import { sanitizedFact } from '../../../main/contract/sanitized.ts';
 import { hrefOf } from '../../app/routes.ts';
 import { RooflineChart } from '../../charts/roofline.tsx';
 import { CopyLine } from '../../ui/copy.tsx';
@@ -240,6 +241,7 @@ export function VersionPanel({ detail }: { readonly detail: VersionDetail }) {
       <Facts
         rows={[
           ['Speed-up over the origin', ratioEstimate(detail.score)],
+          ...(detail.sanitized === null ? [] : [['Sanitized', sanitizedFact(detail.sanitized)] as const]),
           ['Least of a size', ratio(detail.pMin)],
           ['Largest error', detail.maxUlp === null ? null : `${number(detail.maxUlp, 3)} ulp`],
           ['Measured', detail.measuredAt === null ? null : stamp(detail.measuredAt)],

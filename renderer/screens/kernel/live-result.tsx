@@ -1,7 +1,8 @@
 import { confirmedFigures } from '../../../main/contract/confirmed.ts';
+import { sanitizedOf } from '../../../main/contract/sanitized.ts';
 import { hrefOf } from '../../app/routes.ts';
 import { useRunView } from '../../state/runs.ts';
-import { Callout, ErrorBox, Loading, OutcomeBadge, Output, StatusBadge } from '../../ui/feedback.tsx';
+import { Callout, ErrorBox, Loading, OutcomeBadge, Output, SanitizedBadge, StatusBadge } from '../../ui/feedback.tsx';
 import { dims, number, ratio, ratioEstimate, timeEstimate } from '../../ui/format.ts';
 import { Panel } from '../../ui/panels.tsx';
 
@@ -40,7 +41,8 @@ export function LiveResult({ run }: { readonly run: string }) {
       {figures?.score && (
         <p>
           Speed-up over the origin <strong className="tabular">{ratioEstimate(figures.score)}</strong>, least of a size{' '}
-          {ratio(figures.pMin)}; largest error {number(evaluation?.error?.maxUlp, 3)} ulp.
+          {ratio(figures.pMin)}; largest error {number(evaluation?.error?.maxUlp, 3)} ulp.{' '}
+          <SanitizedBadge sanitized={evaluation && sanitizedOf(evaluation)} />
         </p>
       )}
       {sizes.length > 0 && (

@@ -28,6 +28,10 @@ export interface TaskGroup {
   readonly own: boolean;
 }
 
+/** The user's own first: they are few, and what is worked on. */
+export const byCategory = (a: string, b: string): number =>
+  Number(b === 'user') - Number(a === 'user') || a.localeCompare(b);
+
 /** Tasks by category and name, those whose name, title or category hold every word of the query. */
 export function taskGroups(entries: readonly TaskEntry[], query: string, category: string): readonly TaskGroup[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
@@ -46,11 +50,11 @@ export function taskGroups(entries: readonly TaskEntry[], query: string, categor
     )
     .filter((g) => category === '' || g.category === category)
     .filter((g) => words.every((word) => `${g.id} ${g.title} ${g.category}`.toLowerCase().includes(word)))
-    .toSorted((a, b) => a.category.localeCompare(b.category) || a.id.localeCompare(b.id));
+    .toSorted((a, b) => byCategory(a.category, b.category) || a.id.localeCompare(b.id));
 }
 
 export const categoriesOf = (entries: readonly TaskEntry[]): readonly string[] =>
-  [...new Set(entries.flatMap(({ category }) => category ?? []))].toSorted();
+  [...new Set(entries.flatMap(({ category }) => category ?? []))].toSorted(byCategory);
 
 /** A scored problem with what was measured of the origin. */
 export interface SizeRow {

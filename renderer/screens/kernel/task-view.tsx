@@ -6,7 +6,7 @@ import { type Command, useCommands } from '../../app/commands.ts';
 import { go, setQuery } from '../../app/navigation.ts';
 import { toast, toastError } from '../../state/shell.ts';
 import { Code } from '../../ui/code.tsx';
-import { Button, Segmented } from '../../ui/controls.tsx';
+import { Button, IconButton, Segmented } from '../../ui/controls.tsx';
 import { copyText } from '../../ui/copy.tsx';
 import { ErrorBox, Loading } from '../../ui/feedback.tsx';
 import { categoryName } from '../../ui/format.ts';
@@ -113,9 +113,7 @@ function Shown({ detail, sizeSet }: { readonly detail: TaskDetail; readonly size
           />
           {own && (
             <>
-              <Button icon="trash" tone="danger" onClick={askRemove}>
-                Remove
-              </Button>
+              <IconButton icon="trash" label={`Remove ${id}`} tone="danger" onClick={askRemove} />
               <Button icon="settings" onClick={() => go('newtask', [id])} title="Its source, reference.h and task.json">
                 Change task
               </Button>

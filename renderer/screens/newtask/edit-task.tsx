@@ -7,7 +7,7 @@ import { Button } from '../../ui/controls.tsx';
 import { Callout, Empty, ErrorBox, Loading } from '../../ui/feedback.tsx';
 import { Tabs } from '../../ui/panels.tsx';
 import { errorIn, FilePane } from './files.tsx';
-import { aboutFile, idIn } from './model.ts';
+import { aboutFile, dtypeIn, idIn } from './model.ts';
 import { CheckState } from './parts.tsx';
 import { useRemoveTask } from './remove.tsx';
 import { ReplaceQuestion, useAdding } from './replace.tsx';
@@ -82,7 +82,7 @@ function Files({
           <Button disabled={!changed || running} onClick={() => revert(task)}>
             Discard changes
           </Button>
-          <Button icon="close" onClick={() => go('kernel', fault === null ? [task] : [])}>
+          <Button icon="close" onClick={() => go('kernel', fault === null ? [task, dtypeIn(texts)] : [])}>
             Close
           </Button>
           <Button tone="primary" icon="check" busy={running} disabled={!changed} onClick={() => add(texts)}>

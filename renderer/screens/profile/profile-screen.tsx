@@ -1,12 +1,13 @@
 import { useCallback, useMemo } from 'react';
 import { confirmedFigures } from '../../../main/contract/confirmed.ts';
 import type { Evaluation, Launch, MetricLine, Profile as ProfileData } from '../../../main/contract/index.ts';
+import { sanitizedOf } from '../../../main/contract/sanitized.ts';
 import { useQuery } from '../../api/client.ts';
 import { type Command, useCommands } from '../../app/commands.ts';
 import { go, setQuery } from '../../app/navigation.ts';
 import { useRunView } from '../../state/runs.ts';
 import { Button, SelectField } from '../../ui/controls.tsx';
-import { Callout, Empty, ErrorBox, Loading, OutcomeBadge } from '../../ui/feedback.tsx';
+import { Callout, Empty, ErrorBox, Loading, OutcomeBadge, SanitizedBadge } from '../../ui/feedback.tsx';
 import { ratioEstimate } from '../../ui/format.ts';
 import { Tabs } from '../../ui/panels.tsx';
 import { CodeTab } from './code-tab.tsx';
@@ -129,6 +130,7 @@ function Bar(props: {
       </h1>
       <OutcomeBadge outcome={selected.outcome} />
       {score !== null && <span className="tabular">{ratioEstimate(score)}</span>}
+      <SanitizedBadge sanitized={selected.evaluation && sanitizedOf(selected.evaluation)} />
       <div className="profile-choice">
         <SelectField
           label="Version"

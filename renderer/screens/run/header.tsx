@@ -1,6 +1,7 @@
 import { type ReactNode, useMemo, useState } from 'react';
 import type { RunRow, StepLine } from '../../../main/contract/api.ts';
 import { confirmedFigures } from '../../../main/contract/confirmed.ts';
+import { sanitizedOf } from '../../../main/contract/sanitized.ts';
 import { useApi } from '../../api/client.ts';
 import { type Command, useCommands } from '../../app/commands.ts';
 import { hrefOf } from '../../app/routes.ts';
@@ -9,7 +10,7 @@ import { refollow } from '../../state/runs.ts';
 import { toast, toastError } from '../../state/shell.ts';
 import { Button } from '../../ui/controls.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
-import { Badge, StatusBadge } from '../../ui/feedback.tsx';
+import { Badge, SanitizedBadge, StatusBadge } from '../../ui/feedback.tsx';
 import { count, duration, MISSING, money, number, partial, ratio } from '../../ui/format.ts';
 import { useNow } from '../../ui/hooks.ts';
 import { elapsedMs, moneyLeft } from './timeline-model.ts';
@@ -188,6 +189,7 @@ function Strip({
             [{number(score.lo)}, {number(score.hi)}]
           </span>
         )}
+        {score && best && <SanitizedBadge sanitized={sanitizedOf(best.evaluation)} />}
       </Figure>
       <Figure name="Round">
         {state.rounds.length} <span className="muted">of {config?.rounds ?? MISSING}</span>

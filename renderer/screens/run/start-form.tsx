@@ -8,6 +8,7 @@ import { Button, Checkbox, Field, Labelled, Segmented, TextField } from '../../u
 import { Callout, ErrorBox, Loading } from '../../ui/feedback.tsx';
 import { categoryName, count } from '../../ui/format.ts';
 import { Panel } from '../../ui/panels.tsx';
+import { byCategory } from '../kernel/model.ts';
 import { ConsentDialog } from './consent.tsx';
 import {
   consentNeeded,
@@ -134,23 +135,29 @@ function KernelFields({
   const groups = useMemo(() => {
     const known = new Map<string, Map<string, TaskEntry>>();
     for (const t of tasks) {
-      const group = known.get(categoryName(t.category)) ?? new Map<string, TaskEntry>();
+      const category = t.category ?? 'other';
+      const group = known.get(category) ?? new Map<string, TaskEntry>();
       if (!group.has(t.id)) group.set(t.id, t);
-      known.set(categoryName(t.category), group);
+      known.set(category, group);
     }
-    return [...known].sort(([a], [b]) => a.localeCompare(b));
+    return [...known].sort(([a], [b]) => byCategory(a, b));
   }, [tasks]);
   const mine = tasks.filter((t) => t.id === fields.task);
   const entry = mine.find((t) => t.dtype === fields.dtype);
+  // A kernel of the user's own may have one type alone.
+  const choose = (task: string) => {
+    const of = tasks.filter((t) => t.id === task).map((t) => t.dtype);
+    set({ task, dtype: of.includes(fields.dtype) ? fields.dtype : (of[0] ?? fields.dtype) });
+  };
   const sizes = sizeChoice(entry?.sizes ?? null);
   return (
     <div className="stack">
       <Field label="Task" error={errors.task} hint={entry?.fault ?? entry?.title ?? undefined}>
         {(ids) => (
-          <select {...ids} className="input select" value={fields.task} onChange={(e) => set({ task: e.target.value })}>
+          <select {...ids} className="input select" value={fields.task} onChange={(e) => choose(e.target.value)}>
             <option value="">Choose a task …</option>
             {groups.map(([name, group]) => (
-              <optgroup key={name} label={name}>
+              <optgroup key={name} label={categoryName(name)}>
                 {[...group.values()].map((t) => (
                   <option key={t.id} value={t.id}>
                     {t.id}

@@ -1,5 +1,6 @@
 import { confirmedFigures, firstSampleOnly } from '../../../main/contract/confirmed.ts';
 import type { Estimate, Evaluation, SizeFigures } from '../../../main/contract/evaluation.ts';
+import { sanitizedFact, sanitizedOf } from '../../../main/contract/sanitized.ts';
 import { Callout, Details, Facts } from '../../ui/feedback.tsx';
 import {
   bytes,
@@ -43,6 +44,7 @@ export function ScoreFacts({ evaluation }: { readonly evaluation: Evaluation }) 
   if (figures === null && !firstSampleOnly(evaluation)) return null;
   if (figures === null)
     return <p className="muted">A first sample only: there was nothing to confirm, so there are no figures.</p>;
+  const sanitized = sanitizedOf(evaluation);
   const any = figures.score ?? figures.sizes.find((s) => s.originSpanNs)?.originSpanNs;
   const basis = `${phases[figures.phase]}, ${count(figures.processes)} processes, ${count(figures.calls)} timed calls, ${count(figures.voided)} voided${any ? `, ${level(any.level)} intervals` : ''}`;
   return (
@@ -51,6 +53,7 @@ export function ScoreFacts({ evaluation }: { readonly evaluation: Evaluation }) 
         ...(figures.score
           ? ([
               ['P, weighted speed-up', <strong key="p">{ratioEstimate(figures.score)}</strong>],
+              ...(sanitized === null ? [] : [['Sanitized', sanitizedFact(sanitized)] as const]),
               ['P min, worst size', figures.pMin === null ? null : `${number(figures.pMin)}×`],
               ['Geometric mean', figures.geomean === null ? null : `${number(figures.geomean)}×`],
               ['R, against the best', ratioEstimate(figures.ratio)],

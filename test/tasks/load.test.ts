@@ -438,6 +438,20 @@ describe('a damaged task.json', () => {
       /flops: expected at most 3\.6e\+21 operations, found 1e\+300/,
     ],
     [
+      'id that no file system takes',
+      (t) => {
+        t.id = 'a'.repeat(300);
+      },
+      /id: expected at most 100 characters, found 300/,
+    ],
+    [
+      'sizes without end',
+      (t) => {
+        t.sizes.verify.always = Array.from({ length: 1000 }, () => t.sizes.published[0]);
+      },
+      /sizes\.verify\.always: expected at most 64, found 1000/,
+    ],
+    [
       'title that turns the line around',
       (t) => {
         t.title = 'SpMV \u202Egnp.exe';

@@ -47,6 +47,34 @@ function checkText(text: string, path: string, kind: keyof typeof lengths, repor
     );
 }
 
+/** Longest id and C name: they name folders and files, with a stage, a type and a version around them. */
+const mostName = 100;
+/** Sizes of a set, special inputs, parameters: each one more is minutes of every evaluation. */
+const mostListed = 64;
+
+/** Names and lists of a length that a file system and a machine can deal with. */
+export function checkCounts(task: Task, report: Report): void {
+  const names = [
+    ['id', task.id],
+    ...task.dims.map((name, index) => [`dims[${index}]`, name] as const),
+    ...task.wrapper.params.map(({ name }, index) => [`wrapper.params[${index}].name`, name] as const),
+    ...Object.entries(task.wrapper.name).map(([dtype, name]) => [`wrapper.name.${dtype}`, name ?? ''] as const),
+    ...task.verifyInputs.map(({ id }, index) => [`verifyInputs[${index}].id`, id] as const),
+  ] as const;
+  for (const [path, name] of names)
+    if (name.length > mostName) report(path, `expected at most ${mostName} characters, found ${name.length}`);
+  const lists = [
+    ['dims', task.dims],
+    ['wrapper.params', task.wrapper.params],
+    ['sizes.published', task.sizes.published],
+    ['sizes.large', task.sizes.large],
+    ['sizes.verify.always', task.sizes.verify.always],
+    ['verifyInputs', task.verifyInputs],
+  ] as const;
+  for (const [path, { length }] of lists)
+    if (length > mostListed) report(path, `expected at most ${mostListed}, found ${length}`);
+}
+
 /** Texts that lists, reports and prompts show. */
 export function checkTexts(task: Task, report: Report): void {
   checkText(task.title, 'title', 'line', report);

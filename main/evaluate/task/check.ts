@@ -1,6 +1,6 @@
 import { Prng } from '../../base/random.ts';
 import { AppFailure, type Dtype, type Generator, type Param, type Size, type Task } from '../../contract/index.ts';
-import { checkBounds, checkLimit, checkProblem, checkTexts } from './check-limits.ts';
+import { checkBounds, checkCounts, checkLimit, checkProblem, checkTexts } from './check-limits.ts';
 import { namesIn, parseExpr, reservedNames } from './expr.ts';
 import { drawSize } from './problems.ts';
 import { allocatedBytes, bufferParams, bytesOf, flopsOf, resolveProblem, storageOf, weightOf } from './resolve.ts';
@@ -238,6 +238,7 @@ export function checkTask(task: Task): Issue[] {
     if (!issues.some((issue) => issue.path === path && issue.message === message)) issues.push({ path, message });
   };
   checkNames(task, report);
+  checkCounts(task, report);
   checkTexts(task, report);
   checkParams(task, report);
   checkVerifyInputs(task, report);

@@ -17,7 +17,9 @@ import {
   type MetricValue,
   type Outcome,
   type Roofline,
+  type Sanitized,
   type SizeSet,
+  sanitizedOf,
   sizeSets,
 } from '../contract/index.ts';
 import { roofline, sessionPeaks } from '../profile/roofline.ts';
@@ -76,6 +78,8 @@ export interface Entry {
   readonly jobWallMs: number;
   /** The machine that measured it: its place in `machines`; -1: none, it was refused. */
   readonly machine: number;
+  /** Of accepted candidates and trade-offs; absent of others. */
+  readonly sanitized?: Sanitized;
   /** Absent: the candidate is right, or nothing was measured of it. */
   readonly raw?: RawFigures;
 }
@@ -216,6 +220,7 @@ function entryOf(
   const task = taskOf(planner, cell.task);
   const { library } = evaluation;
   const figures = confirmedFigures(evaluation);
+  const sanitized = sanitizedOf(evaluation);
   const total = figures?.sizes.reduce((sum, size) => sum + size.weight, 0) ?? 0;
   const rows = (figures?.sizes ?? []).map((size): SizeRow => {
     const lib = library?.sizes.find((s) => s.problem === size.problem);
@@ -257,6 +262,7 @@ function entryOf(
     voided: figures?.voided ?? null,
     jobWallMs: evaluation.jobWallMs,
     machine,
+    ...(sanitized === null ? {} : { sanitized }),
   });
 }
 

@@ -1,4 +1,12 @@
-import { type Dtype, dtypes, type SizeSet, sizeSets, sizeText } from '../contract/index.ts';
+import {
+  type Dtype,
+  dtypes,
+  type SizeSet,
+  sanitizedFact,
+  sanitizedText,
+  sizeSets,
+  sizeText,
+} from '../contract/index.ts';
 import { type Cell, htmlTable, paragraph } from '../profile/html.ts';
 import { escapeXml } from '../profile/svg.ts';
 import { verdictText } from './headline.ts';
@@ -37,7 +45,7 @@ export function scoreTable(r: BenchReport, sizes: SizeSet): string {
       'Type',
       'GPU',
       'Outcome',
-      ...(measured ? ['P of the candidate', 'Against origin', 'P_min', 'Geometric mean'] : []),
+      ...(measured ? ['P of the candidate', 'Sanitized', 'Against origin', 'P_min', 'Geometric mean'] : []),
       'Library',
       'P of the library',
       'Against origin',
@@ -53,7 +61,15 @@ export function scoreTable(r: BenchReport, sizes: SizeSet): string {
       e.dtype,
       letter(e.machine),
       e.outcome,
-      ...(measured ? [ratio(e.score), verdictText(e.score), number(e.pMin, times), number(e.geomean, times)] : []),
+      ...(measured
+        ? [
+            ratio(e.score),
+            e.sanitized ? sanitizedFact(e.sanitized) : '',
+            verdictText(e.score),
+            number(e.pMin, times),
+            number(e.geomean, times),
+          ]
+        : []),
       e.library === null
         ? 'none'
         : e.library.status === 'measured'
@@ -176,6 +192,7 @@ function originOf(e: Entry): string {
     `${e.dtype} ${e.sizes}: GPU ${letter(e.machine)}`,
     e.candidate === null ? '' : e.candidate,
     e.outcome,
+    e.sanitized && e.sanitized.state !== 'yes' ? sanitizedText(e.sanitized) : '',
     e.library === null ? 'no library' : e.library.status === 'measured' ? '' : `${e.library.title} ${e.library.status}`,
     e.processes === null ? '' : `${e.processes} processes`,
     e.calls === null ? '' : `${e.calls} timed calls`,

@@ -4,6 +4,8 @@ import {
   type Evaluation,
   firstSampleOnly,
   replayWords,
+  sanitizedOf,
+  sanitizedText,
   sizeText,
 } from '../contract/index.ts';
 import { table } from './output.ts';
@@ -77,9 +79,10 @@ export function figuresLines(evaluation: Evaluation, indent = '  '): string[] {
   });
   const basis = `${phaseText[figures.phase]}, ${figures.processes} processes, ${figures.calls} timed calls, ${figures.voided} voided, ${levelOf(figures)}`;
   const lines = [...table([head, ...rows], [1], indent), `${indent}(${basis})`];
+  const sanitized = sanitizedOf(evaluation);
   if (figures.score !== null)
     lines.push(
-      `${indent}P = ${ratioText(figures.score)}  P_min ${plain(figures.pMin)}  geometric mean ${plain(figures.geomean)}  against best R = ${ratioText(figures.ratio)}`,
+      `${indent}P = ${ratioText(figures.score)}${sanitized === null ? '' : ` (${sanitizedText(sanitized)})`}  P_min ${plain(figures.pMin)}  geometric mean ${plain(figures.geomean)}  against best R = ${ratioText(figures.ratio)}`,
     );
   return lines;
 }

@@ -1,5 +1,5 @@
 import type { EvaluationReport, RoundState, RunLine, RunReport, TaskLine, UsageState } from '../app/index.ts';
-import { confirmedFigures, type DoctorReport } from '../contract/index.ts';
+import { confirmedFigures, type DoctorReport, sanitizedOf, sanitizedText } from '../contract/index.ts';
 import { bottleneckText, evidenceLines, figuresLines, numericsLines, profileLines, ratioText } from './figures.ts';
 import { type Paint, printable, table, wrap } from './output.ts';
 
@@ -100,9 +100,10 @@ function bestText(report: RunReport, paint: Paint): string {
   if (!best) return 'best: none yet';
   if (best.round === 0) return 'best: the origin; no candidate was accepted';
   const score = confirmedFigures(best.evaluation)?.score ?? null;
+  const sanitized = sanitizedOf(best.evaluation);
   return paint(
     'green',
-    `best: r${best.round}.a${best.attempt}, P = ${ratioText(score)}${report.files.best ? `, ${report.files.best}` : ''}`,
+    `best: r${best.round}.a${best.attempt}, P = ${ratioText(score)}${sanitized === null ? '' : `, ${printable(sanitizedText(sanitized))}`}${report.files.best ? `, ${report.files.best}` : ''}`,
   );
 }
 

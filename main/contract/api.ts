@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AgentName, ChatReply, ChatRequest } from './chat.ts';
-import type { Estimate, Evaluation } from './evaluation.ts';
+import type { Estimate, Evaluation, Sanitized } from './evaluation.ts';
 import type { JobResult, Machine } from './job.ts';
 import {
   type AddedTask,
@@ -349,6 +349,8 @@ export interface VersionRow {
   /** Confirmed figures only; null: none. */
   readonly score: Estimate | null;
   readonly pMin: number | null;
+  /** Of accepted versions and trade-offs; null: it is none. */
+  readonly sanitized: Sanitized | null;
   readonly bottleneck: string | null;
   readonly launchBound: boolean | null;
   readonly maxUlp: number | null;

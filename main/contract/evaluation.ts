@@ -93,6 +93,10 @@ export const libraryFiguresSchema = z.object({
 });
 export type LibraryFigures = z.infer<typeof libraryFiguresSchema>;
 
+/** Whether compute-sanitizer has looked at a version. partly: some of its runs; `why`: what kept it from the others, '' for yes. */
+export const sanitizedSchema = z.object({ state: z.enum(['yes', 'partly', 'no']), why: z.string() });
+export type Sanitized = z.infer<typeof sanitizedSchema>;
+
 export const evaluationSchema = z.object({
   outcome: outcomeSchema,
   /** One line naming the reason, with numbers. */
@@ -149,5 +153,7 @@ export const evaluationSchema = z.object({
   jobWallMs: z.number(),
   /** Absent: not asked for, or the task has none. */
   library: libraryFiguresSchema.optional(),
+  /** Of accepted versions and trade-offs; absent in older records: `sanitizedOf` reads both. */
+  sanitized: sanitizedSchema.optional(),
 });
 export type Evaluation = z.infer<typeof evaluationSchema>;

@@ -3,6 +3,7 @@ import type { Evaluation } from './evaluation.ts';
 import type { Waiting } from './job.ts';
 import type { AppError } from './result.ts';
 import type { RunConfig, RunEvent, RunStatus, RunSummary } from './run.ts';
+import { sanitizedOf } from './sanitized.ts';
 
 export interface AttemptState {
   readonly attempt: number;
@@ -190,6 +191,7 @@ function summarizeBest(best: RunState['best']): RunSummary['best'] {
   if (best.round === 0)
     return { verified: best.evaluation.verified, score: 1, pMin: 1, geomean: 1, ci: null, numerics };
   const score = figures?.score ?? null;
+  const sanitized = sanitizedOf(best.evaluation);
   return {
     verified: best.evaluation.verified,
     score: score?.value ?? null,
@@ -197,6 +199,7 @@ function summarizeBest(best: RunState['best']): RunSummary['best'] {
     geomean: figures?.geomean ?? null,
     ci: score === null ? null : [score.lo, score.hi],
     numerics,
+    ...(sanitized === null ? {} : { sanitized }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { agentNames, chatReplySchema, chatRequestSchema } from './chat.ts';
-import { evaluationSchema, numericsSchema, outcomeSchema } from './evaluation.ts';
+import { evaluationSchema, numericsSchema, outcomeSchema, sanitizedSchema } from './evaluation.ts';
 import { jobResultSchema, jobSchema, type Waiting } from './job.ts';
 import { profileModes } from './profile.ts';
 import { agentModelsSchema, effortSchema } from './provider.ts';
@@ -161,6 +161,8 @@ export const runSummarySchema = z.object({
     ci: z.tuple([z.number(), z.number()]).nullable(),
     /** Errors of the best version beside the origin's; null = not measured. */
     numerics: z.array(numericsSchema).nullable().optional(),
+    /** Of an accepted best version. */
+    sanitized: sanitizedSchema.optional(),
   }),
   rounds: z.array(
     z.object({

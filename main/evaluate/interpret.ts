@@ -1,12 +1,14 @@
-import type {
-  Evaluation,
-  JobBundle,
-  JobResult,
-  Profile,
-  SessionPlan,
-  SessionResult,
-  StepResult,
-  TimeResult,
+import {
+  type Evaluation,
+  type JobBundle,
+  type JobResult,
+  type Profile,
+  type Sanitized,
+  type SessionPlan,
+  type SessionResult,
+  type StepResult,
+  sanitizeRemark,
+  type TimeResult,
 } from '../contract/index.ts';
 import { thresholdsFor } from '../profile/calibrate.ts';
 import { interpretProfile, noProfile } from '../profile/interpret.ts';
@@ -220,15 +222,20 @@ function baselineFigures(input: FiguresInput): Evaluation['figures'] {
   return span === null ? null : figuresOf(input, span, bootstrapped(input, 'wrapper'));
 }
 
-/** Sanitizer: its findings, and a remark where it could not prove anything. */
-function sanitized(steps: Steps): { finding: Finding | null; remark: string } {
+/** Sanitizer: its findings, and whether it could look at all. */
+function sanitizing(steps: Steps): { finding: Finding | null; sanitized: Sanitized } {
   const session = steps.session(stepIds.sanitize, 'sanitize');
-  if (session === null || session.step.status === 'skipped') return { finding: null, remark: '' };
-  const finding = session.result === null ? null : sanitizeFinding(session.plan, session.result);
-  if (session.step.status !== 'ok') return { finding, remark: ` (not sanitized: ${why(session.step)})` };
-  const open = session.result?.runs.filter((run) => run.errors === null).length ?? 0;
-  const all = session.result?.runs.length ?? 0;
-  return { finding, remark: open > 0 ? ` (${open} of ${all} sanitizer runs did not end in time)` : '' };
+  if (session === null) return { finding: null, sanitized: { state: 'no', why: 'the job had no such step' } };
+  const { step, result, plan } = session;
+  const finding = result === null || step.status === 'skipped' ? null : sanitizeFinding(plan, result);
+  const all = result?.runs.length ?? 0;
+  const done = result?.runs.filter((run) => run.errors !== null).length ?? 0;
+  const state = done === 0 ? 'no' : 'partly';
+  if (step.status !== 'ok') return { finding, sanitized: { state, why: why(step) } };
+  if (all === 0) return { finding, sanitized: { state, why: 'it was never run' } };
+  if (done < all)
+    return { finding, sanitized: { state, why: `${all - done} of ${all} sanitizer runs did not end in time` } };
+  return { finding, sanitized: { state: 'yes', why: '' } };
 }
 
 function profileOf(input: EvaluationInput, steps: Steps): Profile | null {
@@ -365,7 +372,7 @@ export function interpretEvaluation(input: EvaluationInput, bundle: JobBundle, r
   const steps = new Steps(bundle, result);
   const unfit = buildFinding(input, steps) ?? verification(input, steps);
   const verified = unfit === null;
-  const sanitizer = verified ? sanitized(steps) : { finding: null, remark: '' };
+  const sanitizer = verified ? sanitizing(steps) : { finding: null, sanitized: null };
   const found = unfit === null ? measured(input, steps, result.jobHash) : { ...unfit, figures: null };
   const blocked = unfit !== null || found.outcome === 'environment';
   const final = !blocked && sanitizer.finding !== null ? { ...found, ...sanitizer.finding } : found;
@@ -373,9 +380,10 @@ export function interpretEvaluation(input: EvaluationInput, bundle: JobBundle, r
   const own = steps.step(input.candidate === null ? stepIds.origin : stepIds.candidate);
   const library = libraryOf(input, steps, result.jobHash);
   const gpu = sessions.map((session) => ('gpu' in session ? session.gpu : null)).find((each) => each !== null) ?? null;
+  const sanitized = final.outcome === 'accepted' || final.outcome === 'trade-off' ? sanitizer.sanitized : null;
   return {
     outcome: final.outcome,
-    reason: `${final.reason}${final.outcome === 'accepted' || final.outcome === 'trade-off' ? sanitizer.remark : ''}`,
+    reason: `${final.reason}${sanitized === null ? '' : sanitizeRemark(sanitized)}`,
     ...('hint' in final && final.hint !== undefined ? { hint: final.hint } : {}),
     digest: final.outcome === 'environment' ? '' : withResources(final.digest, own, gpu),
     verified,
@@ -390,5 +398,6 @@ export function interpretEvaluation(input: EvaluationInput, bundle: JobBundle, r
     machine: result.machine,
     jobWallMs: result.wallMs,
     ...(library === undefined ? {} : { library }),
+    ...(sanitized === null ? {} : { sanitized }),
   };
 }

@@ -7,6 +7,9 @@ import {
   firstSampleOnly,
   type ProfileMode,
   type SizeSet,
+  sanitizedFact,
+  sanitizedOf,
+  sanitizedText,
   sizeText,
   type TimeResult,
 } from '../contract/index.ts';
@@ -48,6 +51,7 @@ function figuresSection(input: ReportInput): string[] {
   const figures = confirmedFigures(input.evaluation);
   if (figures === null) return ['## Figures', '', 'None: see "Not measured".'];
   const isOrigin = input.position === 'origin';
+  const sanitized = input.evaluation && sanitizedOf(input.evaluation);
   const total = figures.sizes.reduce((sum, s) => sum + s.weight, 0);
   const head = isOrigin
     ? ['size', 'weight', 'origin, GPU span', 'origin, wrapper', 'floor']
@@ -80,8 +84,16 @@ function figuresSection(input: ReportInput): string[] {
   if (!isOrigin)
     lines.push(
       ...table(
-        ['score P', 'P_min', 'geometric mean', 'against the best so far (R)'],
-        [[ratio(figures.score), number(figures.pMin, '×'), number(figures.geomean, '×'), ratio(figures.ratio)]],
+        ['score P', ...(sanitized ? ['sanitized'] : []), 'P_min', 'geometric mean', 'against the best so far (R)'],
+        [
+          [
+            ratio(figures.score),
+            ...(sanitized ? [sanitizedFact(sanitized)] : []),
+            number(figures.pMin, '×'),
+            number(figures.geomean, '×'),
+            ratio(figures.ratio),
+          ],
+        ],
       ),
       '',
       'P is the mean of the speed-ups over the origin, weighted as the table says; P_min is the speed-up of the worst size.',
@@ -226,6 +238,9 @@ function missing(input: ReportInput): string[] {
   if (!e.verified) list.push('Correctness: the verification was not passed or not finished.');
   if (e.numerics === undefined || e.numerics === null)
     list.push('Errors by size and kind of input: not kept by the program version that measured this.');
+  const sanitized = sanitizedOf(e);
+  if (sanitized !== null && sanitized.state !== 'yes')
+    list.push(`Memory and races: ${paragraph(sanitizedText(sanitized))}`);
   if (e.profile === null)
     list.push(`Profile: ${input.profileMode === 'none' ? 'the run was made without' : 'none was taken'}.`);
   else if (e.profile.status !== 'complete')

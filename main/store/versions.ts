@@ -6,6 +6,7 @@ import {
   type Evaluation,
   err,
   type RunEvent,
+  sanitizedOf,
   type VersionRow,
 } from '../contract/index.ts';
 import type { SqlValue } from './db/connection.ts';
@@ -80,6 +81,7 @@ function toRow(cells: Cells): VersionRow {
     verified: verified === 1,
     score,
     pMin,
+    sanitized: sanitizedOf({ outcome, reason }),
     bottleneck,
     launchBound: launchBound === null ? null : launchBound === 1,
     maxUlp,

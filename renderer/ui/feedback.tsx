@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react';
+import type { Sanitized } from '../../main/contract/evaluation.ts';
 import type { AppError } from '../../main/contract/result.ts';
+import { sanitizedText } from '../../main/contract/sanitized.ts';
 import { Spinner } from './controls.tsx';
 import { Icon, type IconName } from './icons.tsx';
 import { type Look, outcomeLook, statusLook, type Tone } from './outcomes.ts';
@@ -34,6 +36,14 @@ const LookBadge = ({ look }: { readonly look: Look }) => (
 export const OutcomeBadge = ({ outcome }: { readonly outcome: string | null }) => (
   <LookBadge look={outcomeLook(outcome)} />
 );
+
+/** Beside the score of a version that compute-sanitizer has not wholly looked at; nothing otherwise. */
+export const SanitizedBadge = ({ sanitized }: { readonly sanitized: Sanitized | null }) =>
+  sanitized === null || sanitized.state === 'yes' ? null : (
+    <Badge tone="warn" icon="warn" title={sanitizedText(sanitized)}>
+      {sanitized.state === 'no' ? 'not sanitized' : 'partly sanitized'}
+    </Badge>
+  );
 
 /** Status of a run. */
 export const StatusBadge = ({ status }: { readonly status: string }) => <LookBadge look={statusLook(status)} />;

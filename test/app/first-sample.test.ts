@@ -2,15 +2,12 @@
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { EvaluationReport, ServiceContext } from '../../main/app/index.ts';
-import { environmentOf } from '../../main/app/machine.ts';
-import { answerEvaluation, answerRun, contextOf, type Session } from '../../main/cli/answers.ts';
-import { Printer } from '../../main/cli/output.ts';
-import { type Executor, type Result, unwrap } from '../../main/contract/index.ts';
-import { createHost } from '../../main/host/index.ts';
-import { candidate, machine, resultFor, root, startModel } from './lab.ts';
+import { answerEvaluation, answerRun, contextOf } from '../../main/cli/answers.ts';
+import { type Result, unwrap } from '../../main/contract/index.ts';
+import { commandLine } from './command-line.ts';
+import { candidate, root, startModel } from './lab.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -20,32 +17,6 @@ beforeEach(() => {
   process.env.CUDAMASTER_HOME = home;
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
-
-/** The engine with the laboratory in the place of the GPU, and a command line whose output is kept. */
-function commandLine(json: boolean) {
-  const executor: Executor = {
-    name: 'local',
-    execute: async (bundle) => ({ kind: 'done', result: resultFor(bundle) }),
-  };
-  const host = createHost({
-    root,
-    openPlace: async () => ({ environment: environmentOf(machine), executor: () => executor }),
-  });
-  const written: string[] = [];
-  const stream = () => {
-    const s = new PassThrough();
-    s.on('data', (text: Buffer) => written.push(text.toString('utf8')));
-    return s;
-  };
-  const printer = new Printer({
-    stdout: stream(),
-    stderr: stream(),
-    live: false,
-    color: { stdout: false, stderr: false },
-  });
-  const session: Session = { host, printer, json, signal: new AbortController().signal };
-  return { session, text: () => written.join('') };
-}
 
 async function evaluated(json: boolean, speed: string) {
   const line = commandLine(json);

@@ -176,6 +176,14 @@ describe('report of candidates', () => {
     expect(report.profiles.map((p) => p.version)).toContain('candidate');
     const html = reportHtml(report);
     expect(html).toContain('Error against speed-up, fp32');
+    expect(dot?.sanitized).toEqual({ state: 'yes', why: '' });
+    expect(relu).not.toHaveProperty('sanitized');
+    expect(html).not.toContain('not sanitized');
+    const sanitized = { state: 'no', why: 'compute-sanitizer was not found.' } as const;
+    const without = { ...report, entries: report.entries.map((e) => (e.sanitized ? { ...e, sanitized } : e)) };
+    const told = reportHtml(without).match(/<\/td><td[^>]*>no: compute-sanitizer was not found\./g);
+    expect(told).toHaveLength(report.entries.filter((e) => e.sanitized).length);
+    expect(reportHtml(without)).toContain('accepted, not sanitized: compute-sanitizer was not found.');
     expect(html).not.toMatch(/NaN|undefined|Infinity/);
   });
 

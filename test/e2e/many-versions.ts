@@ -65,6 +65,7 @@ export function manyVersions(count: number): VersionRow[] {
       verified: scored || at === 0,
       score: scored ? { value, lo: value / width, hi: value * width, level: 0.95 } : null,
       pMin: scored ? value * (0.4 + 0.5 * next()) : null,
+      sanitized: outcome === 'accepted' || outcome === 'trade-off' ? { state: 'yes', why: '' } : null,
       bottleneck: scored || at === 0 ? pick(bottlenecks) : null,
       launchBound: scored ? next() < 0.3 : null,
       maxUlp: scored ? 10 ** (4 * next()) : null,

@@ -9,8 +9,11 @@ import {
   type JobResult,
   jobSchema,
   reported,
+  type Sanitized,
   type SessionResult,
   type StepResult,
+  sanitizedOf,
+  sanitizedText,
   type TimeResult,
   unwrap,
   type VerifyResult,
@@ -209,11 +212,16 @@ function interpret(parts: Parts) {
   evaluationSchema.parse(JSON.parse(JSON.stringify(evaluation)));
   return evaluation;
 }
+const sanitizeRuns = (errors: readonly (number | null)[]): SessionResult => ({
+  mode: 'sanitize',
+  runs: errors.map((found, i) => ({ tool: 'memcheck', problem: `sanitize/${i}`, exitCode: 0, errors: found, log: '' })),
+  incidents: [],
+});
 const clean = (): Parts => ({
   verify: verifyResult(),
   nominate: time(1),
   confirm: time(1),
-  sanitize: { mode: 'sanitize', runs: [], incidents: [] },
+  sanitize: sanitizeRuns([0, 0, 0]),
 });
 
 describe('good results', () => {
@@ -274,6 +282,48 @@ describe('good results', () => {
     });
     expect(e.outcome).toBe('accepted');
     expect(e.reason).toContain('not sanitized: compute-sanitizer was not found');
+    expect(e.sanitized).toEqual({ state: 'no', why: 'compute-sanitizer was not found.' });
+  });
+  const failed = { status: 'environment', reason: { code: 'env.sanitizer-failed', message: 'It broke.' } } as const;
+  test.each([
+    ['every run ended', sanitizeRuns([0, 0]), 'yes', ''],
+    ['some did not end', sanitizeRuns([0, null, 0]), 'partly', '1 of 3 sanitizer runs did not end in time'],
+    ['none ended', sanitizeRuns([null, null]), 'no', '2 of 2 sanitizer runs did not end in time'],
+    ['nothing was run', sanitizeRuns([]), 'no', 'it was never run'],
+    ['it failed at once', failed, 'no', 'It broke.'],
+    ['it failed on the way', { ...failed, session: sanitizeRuns([0]) }, 'partly', 'It broke.'],
+    [
+      'the time was up',
+      { status: 'timeout', session: sanitizeRuns([0]) },
+      'partly',
+      'step sanitize ended with "timeout"',
+    ],
+    ['it was skipped', undefined, 'no', 'Not run.'],
+  ] as const)('sanitized where %s: told beside the figures', (_, sanitize, state, why) => {
+    const e = interpret({ ...clean(), sanitize });
+    expect([e.outcome, e.sanitized]).toEqual(['accepted', { state, why }]);
+    expect(e.reason.endsWith(why === '' ? 'over origin' : `${state === 'no' ? 'not' : state} sanitized: ${why})`)).toBe(
+      true,
+    );
+    // The row of the history holds the reason alone, and says the same.
+    expect(sanitizedOf({ outcome: e.outcome, reason: e.reason })).toEqual(e.sanitized);
+    expect(sanitizedText(e.sanitized as Sanitized)).toMatch(
+      state === 'yes' ? /^sanitized$/ : /^(not|partly) sanitized: ./,
+    );
+  });
+  test('what is not accepted is not said to be sanitized; older records are read by their reason', () => {
+    expect(
+      interpret({ verify: verifyResult(), nominate: time(3.2, { nominated: false, pointR: 0.9 }) }).sanitized,
+    ).toBe(undefined);
+    expect(sanitizedOf({ outcome: 'not-faster', reason: '' })).toBeNull();
+    expect(sanitizedOf({ outcome: null, reason: '' })).toBeNull();
+    expect(sanitizedOf({ outcome: 'accepted', reason: 'R = 2x (3 of 20 sanitizer runs did not end in time)' })).toEqual(
+      {
+        state: 'partly',
+        why: '3 of 20 sanitizer runs did not end in time',
+      },
+    );
+    expect(sanitizedOf({ outcome: 'trade-off', reason: 'R = 2x (package cuda-sanitizer)' })?.state).toBe('yes');
   });
   test('no profile: unavailable with the remedy, outcome untouched', () => {
     const e = interpret({

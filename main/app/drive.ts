@@ -41,7 +41,7 @@ export interface Drive {
   readonly after: number;
   /** false: results come from a recording, and say nothing about a machine. */
   readonly measures: boolean;
-  /** Replay: evaluations before which the recorded run measured origin and best again. */
+  /** Replay: steps before which the recorded run measured origin and best again. */
   readonly remeasured?: ReadonlySet<string>;
   /** Sees every durable event before it is stored; may throw. */
   readonly watch?: (event: RunEvent) => void;
@@ -79,7 +79,7 @@ async function telling(drive: Drive, work: () => Promise<unknown>): Promise<RunR
 }
 
 /**
- * Notes on which machine each job ran: after a change, origin and best are measured again before the next evaluation. Reports of Nsight
+ * Notes on which machine each job ran: after a change, origin and best are measured again before the next step. Reports of Nsight
  * Compute go to the folder `reports`.
  */
 function noting(executor: Executor, log: RunLogStore, reports: string): Executor {

@@ -1,6 +1,14 @@
 import { writeOutput } from '../base/files.ts';
 import { deriveRoot } from '../base/random.ts';
-import { AppFailure, type Evaluation, type ExportFile, err, type RunState, unwrap } from '../contract/index.ts';
+import {
+  AppFailure,
+  type Evaluation,
+  type ExportFile,
+  err,
+  type RunState,
+  stepOfVersion,
+  unwrap,
+} from '../contract/index.ts';
 import { type ExportBundle, exportBundle, type Measured } from '../export/index.ts';
 import { stateOf } from '../optimizer/index.ts';
 import { type RunRecord, type Store, versionId } from '../store/index.ts';
@@ -89,8 +97,7 @@ export async function locate(
 }
 
 /** What the job's raw result says beyond the evaluation; null: the step was not kept. */
-async function measuredOf(store: Store, run: string, position: string): Promise<Measured | null> {
-  const step = position === 'origin' ? 'r0.baseline' : `${position}.eval`;
+async function measuredOf(store: Store, run: string, step: string): Promise<Measured | null> {
   const known = (await store.steps(run)).some((s) => s.position === step);
   const job = known ? (await store.step(run, step)).job : null;
   const sessions = (job?.steps ?? []).flatMap((s) => (s.session?.mode === 'time' ? [s.session] : []));
@@ -124,7 +131,7 @@ export async function bundleOf(
       profileMode: profile,
       originSource: state.originSource || parts.origin,
       baseline: state.baseline,
-      measured: await measuredOf(store, run.id, found.position),
+      measured: await measuredOf(store, run.id, stepOfVersion(state, Number(at?.[1] ?? 0), Number(at?.[2] ?? 0))),
       taskChanged,
       planSeed: deriveRoot(run.rootSeed, 'plan'),
     }),

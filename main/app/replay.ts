@@ -160,7 +160,7 @@ class Changes {
   }
 }
 
-/** Positions before which the run measured origin and best again ("r2.a0.eval" of "r2.a0.eval.remeasure.origin"). */
+/** Positions before which the run measured origin and best again ("r2.planner" of "r2.planner.remeasure.origin"). */
 const remeasuredIn = (recording: Recording): Set<string> =>
   new Set(recording.steps.flatMap(({ position }) => position.match(/^(.+)\.remeasure\./)?.[1] ?? []));
 

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../base/files.ts';
 import type { RunEvent } from '../contract/index.ts';
@@ -47,4 +48,6 @@ export async function writeSources(report: RunReport): Promise<void> {
     for (const a of round.attempts)
       if (a.source !== null) await writeFileAtomic(join(folder, `r${round.round}.a${a.attempt}.cu`), a.source, 0o644);
   if (best !== null && report.state.best?.source) await writeFileAtomic(best, report.state.best.source, 0o644);
+  // One that did not hold on another machine is no best any more.
+  else await rm(join(folder, 'best.cu'), { force: true });
 }

@@ -27,8 +27,13 @@ function jsonEvent(printer: Printer, event: AppEvent): void {
   else if (event.event.type === 'progress') printer.json({ run: event.run, ...event.event });
 }
 
-const withReported = (event: StoredEvent): StoredEvent =>
-  'evaluation' in event ? { ...event, evaluation: reported(event.evaluation) } : event;
+function withReported(event: StoredEvent): StoredEvent {
+  if (event.type === 'remeasured') {
+    const best = event.best && { ...event.best, evaluation: reported(event.best.evaluation) };
+    return { ...event, origin: reported(event.origin), best };
+  }
+  return 'evaluation' in event ? { ...event, evaluation: reported(event.evaluation) } : event;
+}
 
 export function contextOf({ json, printer, signal }: Session): ServiceContext {
   return { signal, emit: (event) => (json ? jsonEvent(printer, event) : showEvent(printer, event)) };

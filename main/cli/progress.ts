@@ -52,6 +52,12 @@ export function eventLine(event: StoredEvent): string | null {
       return `       resumed: ${event.note}`;
     case 'changed':
       return `       changed at ${event.position}: ${event.what}`;
+    case 'remeasured':
+      return `       measured again: origin ${evaluationText(event.origin)}${
+        event.best === null
+          ? ''
+          : `; best r${event.best.round}.a${event.best.attempt} ${evaluationText(event.best.evaluation)}${event.bestRound === 0 ? '; the origin is the best again' : ''}`
+      }`;
     case 'notice':
       return `       note (${event.position}): ${firstLine(event.message, 200)}`;
     case 'limit':

@@ -22,7 +22,7 @@ function usageText(u: UsageState): string {
 }
 
 function roundLines(r: RoundState, paint: Paint): string[] {
-  const verdict = r.accepted ? paint('green', 'new best') : r.ended ? 'not accepted' : 'under way';
+  const verdict = r.accepted ? acceptedText(r, paint) : r.ended ? 'not accepted' : 'under way';
   const lines = ['', `${paint('bold', `Round ${r.round}`)}  ${verdict}`];
   lines.push(...wrap(`scheme${r.by === 'user' ? ' (user)' : ''}: ${printable(r.scheme)}`, 110, '  '));
   for (const a of r.attempts) {
@@ -36,6 +36,10 @@ function roundLines(r: RoundState, paint: Paint): string[] {
   }
   return lines;
 }
+
+/** A best that did not hold on another machine is told as what it was. */
+const acceptedText = (r: RoundState, paint: Paint): string =>
+  r.attempts.some((a) => a.outcome === 'accepted') ? paint('green', 'new best') : 'new best, until the machine changed';
 
 /** What differs from before; in a replay, where every job may, the positions that share a reason stand in one line. */
 function changeLines(report: RunReport): string[] {

@@ -13,7 +13,10 @@ export interface AttemptState {
   readonly source: string | null;
   readonly compileArgs: readonly string[];
   readonly fix: string | null;
+  /** The newest: of the machine on which the version was measured last. */
   readonly evaluation: Evaluation | null;
+  /** The step that measured it; absent: the attempt's own. */
+  readonly measuredBy?: string;
 }
 
 export interface RoundState {
@@ -43,7 +46,10 @@ export interface RunState {
   readonly status: RunStatus;
   readonly error: AppError | null;
   readonly waiting: Waiting | null;
+  /** The origin as measured last. */
   readonly baseline: Evaluation | null;
+  /** The step that measured it; absent: r0.baseline. */
+  readonly baselineBy?: string;
   readonly best: {
     readonly round: number;
     readonly attempt: number;
@@ -126,6 +132,33 @@ function endRound(state: RunState, e: Extract<RunEvent, { type: 'round-ended' }>
   return { ...next, best: { round: e.round, attempt, source, compileArgs, evaluation } };
 }
 
+/**
+ * Figures of the machine of now take the place of the former ones. An event that a later best has overtaken (an older program did not
+ * write it, a resume made up for that) leaves that best alone.
+ */
+function remeasure(state: RunState, e: Extract<RunEvent, { type: 'remeasured' }>): RunState {
+  const known = { ...state, baseline: e.origin, baselineBy: `${e.position}.remeasure.origin` };
+  const origin = { round: 0, attempt: 0, source: state.originSource, compileArgs: [], evaluation: e.origin };
+  if (e.best === null) return state.best === null || state.best.round === 0 ? { ...known, best: origin } : known;
+  const { round, attempt, evaluation } = e.best;
+  const held = e.bestRound === round;
+  const next = withAttempt(known, round, attempt, {
+    evaluation,
+    measuredBy: `${e.position}.remeasure.best`,
+    // What made it the best stands, unless it was taken back here or found once more.
+    ...(held && evaluation.outcome !== 'accepted' ? {} : { outcome: evaluation.outcome, reason: evaluation.reason }),
+  });
+  if (state.best?.round !== round) return next;
+  return { ...next, best: held ? { ...state.best, evaluation } : origin };
+}
+
+/** The step that measured a version of a run last; round 0 is the origin. */
+export function stepOfVersion(state: RunState, round: number, attempt: number): string {
+  if (round === 0) return state.baselineBy ?? 'r0.baseline';
+  const found = state.rounds.find((r) => r.round === round)?.attempts.find((a) => a.attempt === attempt);
+  return found?.measuredBy ?? `r${round}.a${attempt}.eval`;
+}
+
 /** Takes one durable event into the state. Pure. */
 export function reduceRun(state: RunState, event: RunEvent): RunState {
   switch (event.type) {
@@ -168,6 +201,8 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       return { ...state, status: 'running', waiting: null, error: null };
     case 'changed':
       return { ...state, changes: [...state.changes, { position: event.position, what: event.what }] };
+    case 'remeasured':
+      return remeasure(state, event);
     case 'notice':
       return { ...state, notices: [...state.notices, { position: event.position, message: event.message }] };
     case 'limit':

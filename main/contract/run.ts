@@ -84,7 +84,13 @@ export const runEventSchema = z.discriminatedUnion('type', [
     scheme: z.string(),
     by: z.enum(['planner', 'user']).optional(),
   }),
-  z.object({ type: z.literal('attempt-started'), round: z.number().int(), attempt: z.number().int() }),
+  /** `base`: made from the origin although an earlier round had a best, which did not hold on this machine. Absent: from the best. */
+  z.object({
+    type: z.literal('attempt-started'),
+    round: z.number().int(),
+    attempt: z.number().int(),
+    base: z.literal('origin').optional(),
+  }),
   z.object({ type: z.literal('fix'), round: z.number().int(), attempt: z.number().int(), fix: z.string() }),
   z.object({
     type: z.literal('source'),
@@ -129,6 +135,17 @@ export const runEventSchema = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('resumed'), note: z.string() }),
   z.object({ type: z.literal('changed'), position: z.string(), what: z.string() }),
+  /** Origin and best, measured again because the machine is another one: their figures of the former machine count no longer. */
+  z.object({
+    type: z.literal('remeasured'),
+    /** The step it was done before: "r2.planner". Its own steps are POSITION.remeasure.origin and POSITION.remeasure.best. */
+    position: z.string(),
+    origin: evaluationSchema,
+    /** The best version so far; null: that was the origin. */
+    best: z.object({ round: z.number().int(), attempt: z.number().int(), evaluation: evaluationSchema }).nullable(),
+    /** Round of the best version from here on: as before, or 0 (the origin) where that version is wrong or slower on this machine. */
+    bestRound: z.number().int(),
+  }),
   /** Worth knowing, changes nothing: history left out of a prompt, refused compiler flags, a provider's warning. */
   z.object({ type: z.literal('notice'), position: z.string(), message: z.string() }),
   z.object({ type: z.literal('limit'), which: z.enum(['money', 'tokens', 'time']), message: z.string() }),

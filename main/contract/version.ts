@@ -8,7 +8,7 @@ export const FORMAT = {
   jobResult: 1,
   bundle: 1,
   recording: 1,
-  history: 2,
+  history: 3,
   settings: 1,
   prices: 1,
   bench: 1,

@@ -21,11 +21,17 @@ export interface AgentContext {
   readonly prompts: PromptSet;
   readonly budget: Budget;
   readonly brief: TaskBrief;
+  /** These three tell of the machine, and change with it (`checkMachine`). */
   readonly shared: Shared;
   readonly arch: string;
   readonly toolkit: string | null;
   /** `Evaluator.linked`. */
   readonly linked: (source: string) => string | null;
+  /**
+   * Before the external step at `position`: on another machine than before, origin and best are measured again first, and prompts tell
+   * of this one. true: they were.
+   */
+  readonly checkMachine: (position: string) => Promise<boolean>;
 }
 
 /** A wrapper that lacks nothing but `extern "C"` gets it, and that is told: a round is too dear for two words. */
@@ -141,6 +147,7 @@ async function chooseArguments(
   source: string,
   remarks: string[],
 ): Promise<readonly string[]> {
+  await ctx.checkMachine(position);
   const { request, dropped } = built(
     compilerRequest(
       ctx.prompts,

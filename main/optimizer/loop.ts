@@ -9,7 +9,7 @@ import {
 import { type AppError, confirmedFigures, type Evaluation } from '../contract/index.ts';
 import { type AgentContext, askWhole, badReply, built } from './attempt.ts';
 import { pastScheme, rejectedScheme } from './history.ts';
-import { measureBaseline, type State } from './measure.ts';
+import { measureBaseline, remeasure, type State } from './measure.ts';
 import type { Best, LoopConfig, LoopDeps, LoopOutcome, Version } from './ports.ts';
 import { attempts } from './round.ts';
 import { Steps } from './steps.ts';
@@ -22,7 +22,7 @@ import { type Stop, toStop } from './stop.ts';
  */
 export async function optimize(config: LoopConfig, deps: LoopDeps): Promise<LoopOutcome> {
   const steps = new Steps(config, deps);
-  const state: State = { best: null, origin: null, tried: 0, history: [], remarks: [] };
+  const state: State = { best: null, origin: null, tried: 0, withdrawn: false, history: [], remarks: [] };
   const outcome = (status: LoopOutcome['status'], error: AppError | null, stop?: Stop): LoopOutcome => ({
     status,
     best: state.best,
@@ -57,30 +57,49 @@ export async function optimize(config: LoopConfig, deps: LoopDeps): Promise<Loop
   }
 }
 
-function contextOf(config: LoopConfig, deps: LoopDeps, steps: Steps, best: Best): AgentContext {
+/** What the prompts say of the machine: of the one on which the best was measured last. */
+function machineParts(config: LoopConfig, deps: LoopDeps, steps: Steps, best: Best) {
   const { gpu, machine } = best.evaluation;
   const arch =
     config.run.arch !== 'native' ? config.run.arch : gpu === null ? 'the GPU present' : `sm_${gpu.cc.replace('.', '')}`;
+  const shared = built(sharedParts(deps.prompts, config.brief, gpu, steps.peaks, arch, config.run.notes));
+  return { shared, arch, toolkit: machine?.toolkit ?? null };
+}
+
+function contextOf(config: LoopConfig, deps: LoopDeps, steps: Steps, state: State): AgentContext {
   const budget: Budget =
     deps.budget ??
     (config.run.contextTokens === undefined ? defaultBudget : { contextTokens: config.run.contextTokens });
-  const shared = built(sharedParts(deps.prompts, config.brief, gpu, steps.peaks, arch, config.run.notes));
+  const parts = () => machineParts(config, deps, steps, state.best as Best);
+  let now = parts();
   return {
     steps,
     prompts: deps.prompts,
     budget,
     brief: config.brief,
-    shared,
-    arch,
-    toolkit: machine?.toolkit ?? null,
+    get shared() {
+      return now.shared;
+    },
+    get arch() {
+      return now.arch;
+    },
+    get toolkit() {
+      return now.toolkit;
+    },
     linked: (source) => deps.evaluator.linked(source),
+    checkMachine: async (position) => {
+      const changed = (await deps.remeasureBefore?.(position)) ?? null;
+      if (changed === null) return false;
+      await remeasure(config, steps, state, position, changed);
+      now = parts();
+      return true;
+    },
   };
 }
 
 /** Lines 3 to 25: scheme, candidate, debugging while invalid, acceptance. */
 async function oneRound(config: LoopConfig, deps: LoopDeps, steps: Steps, state: State, round: number): Promise<void> {
-  const best = state.best as Best;
-  const ctx = contextOf(config, deps, steps, best);
+  const ctx = contextOf(config, deps, steps, state);
   await steps.event(`r${round}.started`, { type: 'round-started', round });
   const given = round === 1 ? config.run.startFromWrong : undefined;
   const planned: Planned | null =
@@ -95,9 +114,10 @@ async function oneRound(config: LoopConfig, deps: LoopDeps, steps: Steps, state:
     given === undefined
       ? null
       : { source: given.source, compileArgs: given.compileArgs.length > 0 ? given.compileArgs : defaultArguments };
-  const result = await attempts(config, deps, ctx, state, round, scheme, supplied);
+  const result = await attempts(config, ctx, state, round, scheme, supplied);
   const { evaluation } = result;
-  if (evaluation?.outcome === 'accepted' && result.version !== null)
+  if (evaluation?.outcome === 'accepted' && result.version !== null) {
+    state.withdrawn = false;
     state.best = {
       ...result.version,
       round,
@@ -105,6 +125,7 @@ async function oneRound(config: LoopConfig, deps: LoopDeps, steps: Steps, state:
       evaluation,
       score: confirmedFigures(evaluation)?.score?.value ?? null,
     };
+  }
   await endRound(steps, state, round, scheme, by, evaluation, result.outcomes, result.reason);
 }
 
@@ -176,6 +197,7 @@ async function plan(
   round: number,
   position: string,
 ): Promise<string | null> {
+  await ctx.checkMachine(position);
   const best = state.best as Best;
   const { request, dropped, profileCut } = built(
     plannerRequest(

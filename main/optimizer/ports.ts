@@ -38,8 +38,9 @@ export interface LoopDeps {
   /** A process group that the executor started for the step at `position` (ended by a resume after a crash). */
   readonly onProcess?: (position: string, process: { pid: number; startTime: string }) => void;
   /**
-   * Asked before each evaluation of a candidate: what changed on the machine since the earlier measurements ("driver 580 →
-   * 581"), or null. Origin and best are then measured again first. Must answer the same for a position in every later drive.
+   * Asked before each external step that depends on the machine (an agent's prompt tells of it): what changed since the earlier
+   * measurements ("driver 580 → 581"), or null. Origin and best are then measured again first. Must answer the same for a position
+   * in every later drive.
    */
   readonly remeasureBefore?: (position: string) => string | null | Promise<string | null>;
   /** Requests of earlier drives that led to no reply, by position: limits count them where they were sent. */

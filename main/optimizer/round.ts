@@ -1,9 +1,18 @@
 import { debugRequest, type PastFix, readFix } from '../agents/index.ts';
 import { type Evaluation, isValidOutcome } from '../contract/index.ts';
-import { type AgentContext, askWhole, badReply, built, linkedSource, type Written, writeCandidate } from './attempt.ts';
+import {
+  type AgentContext,
+  askWhole,
+  badReply,
+  built,
+  linkedSource,
+  type WriteInput,
+  type Written,
+  writeCandidate,
+} from './attempt.ts';
 import { pitfallsOf } from './history.ts';
-import { labelOf, remeasure, type State } from './measure.ts';
-import type { Best, LoopConfig, LoopDeps, Version } from './ports.ts';
+import { labelOf, type State } from './measure.ts';
+import type { Best, EvaluationRequest, LoopConfig, Version } from './ports.ts';
 
 export interface RoundResult {
   readonly version: Version | null;
@@ -16,7 +25,6 @@ export interface RoundResult {
 /** Lines 5 to 18: up to 1 + D candidates, each mended from the one before. */
 export async function attempts(
   config: LoopConfig,
-  deps: LoopDeps,
   ctx: AgentContext,
   state: State,
   round: number,
@@ -31,23 +39,14 @@ export async function attempts(
   let fix: string | null = null;
   let attempt = 0;
   for (; attempt <= config.run.debugAttempts; attempt++) {
-    await ctx.steps.event(`r${round}.a${attempt}.started`, { type: 'attempt-started', round, attempt });
+    const base = state.withdrawn && version === null ? ({ base: 'origin' } as const) : {};
+    await ctx.steps.event(`r${round}.a${attempt}.started`, { type: 'attempt-started', round, attempt, ...base });
     if (evaluation !== null && version !== null && replyProblem === null)
       fix = await diagnose(ctx, round, attempt, scheme, version, evaluation, fixes);
-    const base: string = version?.source ?? (state.best as Best).source;
     const written: Written =
       attempt === 0 && supplied !== null
         ? await takeSupplied(ctx, round, supplied)
-        : await writeCandidate(ctx, {
-            round,
-            attempt,
-            base,
-            scheme,
-            fix,
-            replyProblem,
-            remarks: state.remarks,
-            pitfalls: pitfallsOf(state.history),
-          });
+        : await write(ctx, state, { round, attempt, scheme, fix, replyProblem }, version);
     if (!written.ok) {
       replyProblem = written.reason;
       outcomes.push('bad-reply');
@@ -56,7 +55,7 @@ export async function attempts(
     replyProblem = null;
     const candidate: Version = written.version;
     version = candidate;
-    evaluation = await evaluateCandidate(config, deps, ctx, state, round, attempt, candidate);
+    evaluation = await evaluateCandidate(config, ctx, state, round, attempt, candidate);
     outcomes.push(evaluation.outcome);
     if (fix !== null) fixes.push({ attempt, fix, result: `${evaluation.outcome}: ${evaluation.reason}` });
     if (isValidOutcome(evaluation.outcome)) break;
@@ -68,6 +67,18 @@ export async function attempts(
       ? `The Coder's last reply could not be used: ${replyProblem}.`
       : (evaluation?.hint ?? evaluation?.reason ?? 'No candidate.');
   return { version, attempt, evaluation, outcomes, reason };
+}
+
+/** A candidate made from the one before it in its round, else from the best, which another machine may have made another. */
+async function write(
+  ctx: AgentContext,
+  state: State,
+  input: Pick<WriteInput, 'round' | 'attempt' | 'scheme' | 'fix' | 'replyProblem'>,
+  before: Version | null,
+): Promise<Written> {
+  await ctx.checkMachine(`r${input.round}.a${input.attempt}.coder`);
+  const base = before?.source ?? (state.best as Best).source;
+  return writeCandidate(ctx, { ...input, base, remarks: state.remarks, pitfalls: pitfallsOf(state.history) });
 }
 
 async function takeSupplied(ctx: AgentContext, round: number, given: Version): Promise<Written> {
@@ -93,6 +104,7 @@ async function diagnose(
   fixes: readonly PastFix[],
 ): Promise<string> {
   const position = `r${round}.a${attempt}.debug`;
+  await ctx.checkMachine(position);
   const digest = evaluation.digest.trim() === '' ? evaluation.reason : evaluation.digest;
   const { request, dropped, cut } = built(
     debugRequest(
@@ -127,7 +139,6 @@ async function diagnose(
 /** Line 7. */
 async function evaluateCandidate(
   config: LoopConfig,
-  deps: LoopDeps,
   ctx: AgentContext,
   state: State,
   round: number,
@@ -136,17 +147,18 @@ async function evaluateCandidate(
 ): Promise<Evaluation> {
   const at = `r${round}.a${attempt}`;
   const position = `${at}.eval`;
-  const changed = (await deps.remeasureBefore?.(position)) ?? null;
-  if (changed !== null) await remeasure(config, ctx.steps, state, position, changed);
-  const best = state.best as Best;
   state.tried++;
-  const evaluation = await ctx.steps.evaluate(position, {
-    label: labelOf(config, at),
-    candidate: version,
-    best: best.round === 0 ? null : { source: best.source, compileArgs: best.compileArgs },
-    tried: state.tried,
-    originNumerics: state.origin?.numerics,
-  });
+  const request = (): EvaluationRequest => {
+    const best = state.best as Best;
+    return {
+      label: labelOf(config, at),
+      candidate: version,
+      best: best.round === 0 ? null : { source: best.source, compileArgs: best.compileArgs },
+      tried: state.tried,
+      originNumerics: state.origin?.numerics,
+    };
+  };
+  const evaluation = await ctx.steps.evaluate(position, request, () => ctx.checkMachine(position));
   await ctx.steps.event(`${at}.evaluated`, { type: 'evaluated', round, attempt, evaluation });
   return evaluation;
 }

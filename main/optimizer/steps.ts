@@ -176,14 +176,24 @@ export class Steps {
 
   /**
    * Evaluates at a position. A candidate that the screen refuses costs no job. A job that the environment kept from its
-   * verdict is not stored as an answer: the run stops with the cause, and a resume repeats that job.
+   * verdict is not stored as an answer: the run stops with the cause, and a resume repeats that job. `before` is asked where there will
+   * be a job; when it says true, the request has changed and is planned anew.
    */
-  async evaluate(position: string, request: EvaluationRequest): Promise<Evaluation> {
-    const planned = this.#deps.evaluator.plan(request);
-    if (!planned.ok) throw failed(planned.error);
-    if (planned.value.kind === 'rejected') return planned.value.evaluation;
+  async evaluate(
+    position: string,
+    asked: EvaluationRequest | (() => EvaluationRequest),
+    before?: () => Promise<boolean>,
+  ): Promise<Evaluation> {
+    const current = () => (typeof asked === 'function' ? asked() : asked);
+    let request = current();
+    let planned = this.#plan(request);
+    if (planned.kind === 'job' && before !== undefined && (await before())) {
+      request = current();
+      planned = this.#plan(request);
+    }
+    if (planned.kind === 'rejected') return planned.evaluation;
     await this.#guard(position);
-    const { bundle } = planned.value;
+    const { bundle } = planned;
     let fresh: Interpreted | null = null;
     const outcome = await this.#deps.log.step<{ kind: 'job'; result: JobResult }>(
       position,
@@ -201,6 +211,12 @@ export class Steps {
     if (evaluation.outcome === 'environment') throw failed(environmentError(result, evaluation.reason));
     this.#notePeaks(result);
     return evaluation;
+  }
+
+  #plan(request: EvaluationRequest) {
+    const planned = this.#deps.evaluator.plan(request);
+    if (!planned.ok) throw failed(planned.error);
+    return planned.value;
   }
 
   async #execute(

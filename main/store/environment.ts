@@ -21,7 +21,7 @@ function merged(before: Environment | null, now: Environment): Environment {
 
 /**
  * Keeps the environment a run measures with. If it differs from the one before, and something was measured already, the change waits
- * for the next evaluation (`remeasureBefore`). Gives back what differs.
+ * for the next step (`remeasureBefore`). Gives back what differs.
  */
 export async function noteEnvironment(tx: Tx, run: string, now: Environment): Promise<string[]> {
   const row = await tx.get<{ environment: string | null }>('SELECT environment FROM runs WHERE id = ?', [run]);

@@ -213,6 +213,11 @@ export class Store {
     return (await readEvents(this.#db, this.#content, run, 0, type, this.#recent))[0] ?? null;
   }
 
+  /** The last durable event of a kind; null = none. */
+  async lastEvent(run: string, type: StoredEvent['type']): Promise<StoredEvent | null> {
+    return (await readEvents(this.#db, this.#content, run, 0, type, this.#recent)).at(-1) ?? null;
+  }
+
   steps(run: string): Promise<StepLine[]> {
     return listSteps(this.#db, run);
   }

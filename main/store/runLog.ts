@@ -163,15 +163,22 @@ export class RunLogStore implements RunLog {
   }
 
   /**
-   * What changed on the machine since the measurements before the evaluation at `position`, or null. The answer is kept: it is the
-   * same in every later drive. A change noted after the answer was kept makes the measurements taken for it stale: they go.
+   * What changed on the machine since the measurements before the step at `position`, or null. The answer is kept: it is the same in
+   * every later drive. A change noted after the answer was kept makes the measurements taken for it stale: they go. A prompt that
+   * waits for its answer has been asked: the change waits for the step after it.
    */
-  remeasureBefore(position: string): Promise<string | null> {
+  async remeasureBefore(position: string): Promise<string | null> {
+    // Asked before every step: nothing is written where nothing changed.
+    const any = await this.#parts.db.get(
+      'SELECT 1 FROM machine_changes WHERE run = ? AND (position IS NULL OR position = ?) LIMIT 1',
+      [this.run, position],
+    );
+    if (!any) return null;
     return this.#write(async (tx) => {
-      const done = await tx.get("SELECT 1 FROM steps WHERE run = ? AND position = ? AND state = 'done'", [
-        this.run,
-        position,
-      ]);
+      const done = await tx.get(
+        "SELECT 1 FROM steps WHERE run = ? AND position = ? AND (state = 'done' OR (state = 'parked' AND kind = 'chat'))",
+        [this.run, position],
+      );
       const fresh = done
         ? 0
         : await tx.run('UPDATE machine_changes SET position = ? WHERE run = ? AND position IS NULL', [

@@ -10,7 +10,7 @@ interface EventSql {
   content: string | null;
 }
 
-const told = ['run-started', 'baseline', 'attempt-started', 'evaluated', 'bad-reply', 'round-ended'];
+const told = ['run-started', 'baseline', 'attempt-started', 'evaluated', 'bad-reply', 'remeasured', 'round-ended'];
 
 /**
  * Fills the versions of a history written before there was a list of them, from the events of its runs. An evaluation whose file is

@@ -182,8 +182,15 @@ async function parentOf(tx: Tx, run: string, round: number, attempt: number): Pr
   return best ? versionId(run, best.round, best.attempt) : null;
 }
 
-async function insert(tx: Tx, run: string, round: number, attempt: number, label: string, at: string): Promise<void> {
-  const parent = round === 0 ? null : await parentOf(tx, run, round, attempt);
+async function insert(
+  tx: Tx,
+  run: string,
+  { round, attempt, base }: { round: number; attempt: number; base?: 'origin' },
+  label: string,
+  at: string,
+): Promise<void> {
+  const parent =
+    round === 0 ? null : base === 'origin' ? versionId(run, 0, 0) : await parentOf(tx, run, round, attempt);
   await tx.run(
     `INSERT INTO versions (run, round, attempt, task, dtype, kind, label, at, parent, rev)
      SELECT id, ?, ?, task, dtype, kind, ?, ?, ?, ${nextRev} FROM runs WHERE id = ? ON CONFLICT DO NOTHING`,
@@ -191,12 +198,37 @@ async function insert(tx: Tx, run: string, round: number, attempt: number, label
   );
 }
 
+/**
+ * Origin and best on another machine. The best keeps the outcome that made it the best, unless it did not hold. Told late, after a later
+ * round made another best, it leaves the run's score alone.
+ */
+async function noteRemeasured(tx: Tx, run: string, e: Extract<RunEvent, { type: 'remeasured' }>): Promise<void> {
+  await update(tx, run, { round: 0, attempt: 0 }, figuresOf(e.origin));
+  if (e.best === null) return;
+  const { round, attempt, evaluation } = e.best;
+  const held = e.bestRound === round;
+  const cells = figuresOf(evaluation);
+  const keep = held && evaluation.outcome !== 'accepted' ? verdictColumns : [];
+  await update(
+    tx,
+    run,
+    { round, attempt },
+    cells.filter(([name]) => !keep.includes(name)),
+  );
+  await tx.run(
+    `UPDATE runs SET score = ?1 WHERE id = ?2
+     AND NOT EXISTS (SELECT 1 FROM versions WHERE run = ?2 AND round > ?3 AND outcome = 'accepted')`,
+    [held ? (confirmedFigures(evaluation)?.score?.value ?? null) : 1, run, round],
+  );
+}
+const verdictColumns: readonly string[] = ['outcome', 'reason'];
+
 /** Takes one durable event into rows; called in the event's own transaction, once per event. */
 export async function noteVersion(tx: Tx, run: string, event: RunEvent, at: string): Promise<void> {
   switch (event.type) {
     case 'run-started':
       // A single evaluation measures its origin only beside the candidate: that is no version of its own.
-      if ((await runParts(tx, run)).candidate === null) await insert(tx, run, 0, 0, 'origin', at);
+      if ((await runParts(tx, run)).candidate === null) await insert(tx, run, { round: 0, attempt: 0 }, 'origin', at);
       return;
     case 'baseline':
       await update(tx, run, { round: 0, attempt: 0 }, figuresOf(event.evaluation));
@@ -204,17 +236,12 @@ export async function noteVersion(tx: Tx, run: string, event: RunEvent, at: stri
       return;
     case 'attempt-started':
       // A source that the user evaluated keeps its name; the agents' versions are called by round and attempt.
-      return insert(
-        tx,
-        run,
-        event.round,
-        event.attempt,
-        (await runParts(tx, run)).candidate ?? `r${event.round}.a${event.attempt}`,
-        at,
-      );
+      return insert(tx, run, event, (await runParts(tx, run)).candidate ?? `r${event.round}.a${event.attempt}`, at);
     case 'evaluated':
       await update(tx, run, event, figuresOf(event.evaluation));
       return;
+    case 'remeasured':
+      return noteRemeasured(tx, run, event);
     case 'bad-reply':
       if (event.agent !== 'debug')
         await update(tx, run, event, [

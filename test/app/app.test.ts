@@ -9,6 +9,7 @@ import { environmentOf } from '../../main/app/machine.ts';
 import { startTimeOf } from '../../main/base/proc.ts';
 import {
   type Executor,
+  type JobBundle,
   type Machine,
   type Result,
   recordingSchema,
@@ -42,8 +43,11 @@ beforeEach(() => {
   onTestFinished(() => rmSync(mine, { recursive: true, force: true }));
 });
 
-/** The engine with the laboratory in the place of the GPU. `machines`: the machine of each job, in order; the last one stays. */
-function engine(options: { root?: string; machines?: Machine[] } = {}) {
+/**
+ * The engine with the laboratory in the place of the GPU. `machines`: the machine of each job, in order; the last one stays. `now`: what
+ * the candidate of a job turns out to be ("wrong", "1.2"), whatever it says of itself.
+ */
+function engine(options: { root?: string; machines?: Machine[]; now?: (position: string) => string | null } = {}) {
   const executed: string[] = [];
   const machines = [...(options.machines ?? [machine])];
   const executor: Executor = {
@@ -51,7 +55,8 @@ function engine(options: { root?: string; machines?: Machine[] } = {}) {
     execute: async (bundle, { position }) => {
       executed.push(position);
       const where = machines.length > 1 ? machines.shift() : machines[0];
-      return { kind: 'done', result: resultFor(bundle, where) };
+      const lab = options.now?.(position) ?? null;
+      return { kind: 'done', result: resultFor(lab === null ? bundle : asLab(bundle, lab), where) };
     },
   };
   const { services } = createHost({
@@ -60,6 +65,12 @@ function engine(options: { root?: string; machines?: Machine[] } = {}) {
   });
   const events: AppEvent[] = [];
   return { services, executed, events, ctx: { emit: (e: AppEvent) => events.push(e) } };
+}
+
+function asLab(bundle: JobBundle, lab: string): JobBundle {
+  const of = bundle.job.files['candidate.cu'];
+  if (of === undefined) return bundle;
+  return { ...bundle, contents: new Map([...bundle.contents, [of, candidate(lab)]]) };
 }
 
 const wanted = (baseUrl: string) =>
@@ -216,7 +227,7 @@ describe('a run', () => {
     rmSync(join(report.files.history, '..'), { recursive: true });
   });
 
-  it('is measured again before the next evaluation when jobs come back from another machine', async () => {
+  it('is measured again before the next step when jobs come back from another machine', async () => {
     const updated = { ...machine, driver: '581.0' };
     const lab = engine({ machines: [machine, machine, updated] });
     const report = got(await lab.services.optimize(wanted(server.baseUrl), lab.ctx));
@@ -225,11 +236,51 @@ describe('a run', () => {
       'r0.baseline',
       'r1.a0.eval',
       'r1.a1.eval',
-      'r2.a0.eval.remeasure.origin',
-      'r2.a0.eval.remeasure.best',
+      'r2.planner.remeasure.origin',
+      'r2.planner.remeasure.best',
       'r2.a0.eval',
       'r3.a0.eval',
     ]);
+    const file = join(home, 'moved.json');
+    got(await lab.services.record({ run: report.id, out: file }, lab.ctx));
+    const again = got(await lab.services.replay({ file, strict: true }, lab.ctx));
+    expect(again.summary).toEqual({ ...report.summary, run: again.id });
+  });
+
+  it('that goes on on another machine tells what its best is there: summary, list, history, files and export', async () => {
+    const first = engine();
+    const shouldPause = () => first.executed.includes('r1.a1.eval');
+    const params = { ...wanted(server.baseUrl), rounds: 2, debugAttempts: 1 };
+    const paused = got(await first.services.optimize(params, { ...first.ctx, shouldPause }));
+    expect([paused.status, paused.summary.best.score?.toFixed(1)]).toEqual(['paused', '1.5']);
+    expect(existsSync(paused.files.best ?? '')).toBe(true);
+
+    const other: Machine = { ...machine, gpu: { name: 'Other GPU', uuid: 'GPU-other', cc: '8.9' } };
+    const lab = engine({ machines: [other], now: () => 'wrong' });
+    const report = got(await lab.services.resume({ run: paused.id }, lab.ctx));
+    expect(report.status).toBe('done');
+    expect(lab.executed.slice(0, 3)).toEqual([
+      'r2.planner.remeasure.origin',
+      'r2.planner.remeasure.best',
+      'r2.a0.eval',
+    ]);
+    expect([report.summary.best.score, report.files.best]).toEqual([1, null]);
+    expect(existsSync(join(report.files.folder, 'best.cu'))).toBe(false);
+    expect(report.state.baseline?.machine?.gpu?.name).toBe('Other GPU');
+    expect(got(await lab.services.runs({}, lab.ctx))[0]?.score).toBe(1);
+    const store = await Store.open(join(home, 'data'));
+    const rows = await store.versions();
+    await store.close();
+    expect(rows.map((v) => [v.label, v.outcome, v.parent?.split(':')[1] ?? null])).toEqual([
+      ['r2.a1', 'wrong-result', 'r2.a0'],
+      ['r2.a0', 'wrong-result', 'origin'],
+      ['r1.a1', 'wrong-result', 'r1.a0'],
+      ['r1.a0', 'wrong-result', 'origin'],
+      ['origin', 'valid', null],
+    ]);
+    const out = join(home, 'best.zip');
+    const refused = await lab.services.exportVersion({ version: report.id, out }, lab.ctx);
+    expect(refused.ok ? '' : refused.error.code).toBe('candidate.not-accepted');
   });
 
   it('stops at a token limit, and goes on when it is raised', async () => {

@@ -119,6 +119,7 @@ test('positions and selections', () => {
   expect(placeOf('r1.planner.2')).toEqual({ round: 1, attempt: null, step: 'planner.2' });
   expect(placeOf('odd')).toBeNull();
   expect(stepName('planner.2')).toBe('Planner, asked again (2)');
+  expect(stepName('planner.remeasure.best')).toBe('Measure the best again, on another machine');
   expect(selectionOf('r2.a1')).toEqual({ kind: 'attempt', round: 2, attempt: 1 });
   expect(selectionOf('r0').kind).toBe('baseline');
   expect(selectionOf('<script>').kind).toBe('run');

@@ -215,6 +215,18 @@ describe('a changed machine', () => {
     const again = await three.log.step('r2.a0.eval.remeasure.origin', jobRequest, job);
     expect(again).toMatchObject({ replayed: false });
   });
+
+  it('waits for the step after a prompt that waits for its answer', async () => {
+    const store = await openStore();
+    const one = await store.begin(newRun({ environment: first }));
+    await one.log.step('r0.baseline', jobRequest, job);
+    const waiting = { for: 'answer' as const, path: 'p', how: 'h' };
+    await one.log.step('r1.planner', chatRequest('q'), async () => ({ kind: 'parked', waiting }));
+    await one.release();
+    const two = await store.resume(await store.find(one.id), { ...first, driver: '582' }, false);
+    expect(await two.log.remeasureBefore('r1.planner')).toBeNull();
+    expect(await two.log.remeasureBefore('r1.a0.coder')).toBe('driver 580.1 → 582');
+  });
 });
 
 describe('kill -9 in the middle', () => {

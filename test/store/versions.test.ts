@@ -2,9 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Evaluation, RunEvent } from '../../main/contract/index.ts';
 import { Connection } from '../../main/store/db/connection.ts';
 import { Store } from '../../main/store/index.ts';
-import { newRun, tempFolder } from './samples.ts';
+import { evaluation } from '../optimizer/support.ts';
+import { config, newRun, tempFolder } from './samples.ts';
 
 /** A history that the program wrote before versions had a table (format 1): one replay, its long contents beside it. */
 function oldHistory(): string {
@@ -120,5 +122,60 @@ describe('the list of versions', () => {
     expect((await store.versions(true)).map((v) => [v.id, v.note])).toEqual([[id, 'seen']]);
     await db.close();
     await store.close();
+  });
+});
+
+describe('versions measured again on another machine', () => {
+  const accepted = (round: number, score: number): RunEvent[] => [
+    { type: 'attempt-started', round, attempt: 0 },
+    { type: 'evaluated', round, attempt: 0, evaluation: evaluation('accepted', score) },
+    { type: 'round-ended', round, accepted: true, outcome: 'accepted', score },
+  ];
+  const remeasured = (best: Evaluation, bestRound: number): RunEvent => ({
+    type: 'remeasured',
+    position: 'r3.planner',
+    origin: { ...evaluation('valid', null), gpu: null },
+    best: { round: 2, attempt: 0, evaluation: best },
+    bestRound,
+  });
+
+  async function told(...more: RunEvent[]) {
+    const store = await Store.open(tempFolder());
+    const driven = await store.begin(newRun());
+    const events: RunEvent[] = [
+      { type: 'run-started', rootSeed: 'ab', config, originSource: 'o', programVersion: '0.1.0' },
+      { type: 'baseline', evaluation: evaluation('valid', null) },
+      ...accepted(1, 1.5),
+      ...accepted(2, 1.8),
+      ...more,
+    ];
+    for (const [i, event] of events.entries()) await driven.log.event(`e${i}`, event);
+    await driven.release();
+    const rows = new Map((await store.versions()).map((v) => [v.label, v]));
+    const { score } = await store.find(driven.id);
+    await store.close();
+    return { rows, score };
+  }
+
+  it('a best that holds has the figures of this machine, in its row and for its run', async () => {
+    const { rows, score } = await told(remeasured(evaluation('trade-off', 1.3), 2));
+    expect(score).toBe(1.3);
+    expect(rows.get('r2.a0')).toMatchObject({ outcome: 'accepted', score: { value: 1.3 } });
+    expect(rows.get('r1.a0')).toMatchObject({ outcome: 'accepted', score: { value: 1.5 } });
+    expect(rows.get('origin')?.gpu).not.toBe(rows.get('r1.a0')?.gpu);
+  });
+
+  it('one that does not hold is told so, its run has P = 1, and the next version is made from the origin', async () => {
+    const wrong = evaluation('wrong-result', null, '3 bad');
+    const next: RunEvent = { type: 'attempt-started', round: 3, attempt: 0, base: 'origin' };
+    const { rows, score } = await told(remeasured(wrong, 0), next);
+    expect(score).toBe(1);
+    expect(rows.get('r2.a0')).toMatchObject({ outcome: 'wrong-result', reason: '3 bad', score: null, verified: false });
+    expect(rows.get('r3.a0')?.parent).toMatch(/:origin$/);
+  });
+
+  it('told late, it leaves the score of a later best', async () => {
+    const { score } = await told(...accepted(3, 2), remeasured(evaluation('wrong-result', null), 0));
+    expect(score).toBe(2);
   });
 });

@@ -26,6 +26,11 @@ export async function newestBaseline(
 async function baselineOf(store: Store, id: string, sizeSet: SizeSet): Promise<Baseline | null> {
   try {
     if ((await store.find(id)).config.sizeSet !== sizeSet) return null;
+    const again = await store.lastEvent(id, 'remeasured');
+    if (again?.type === 'remeasured') {
+      const job = await jobAt(store, id, `${again.position}.remeasure.origin`);
+      return { run: id, at: job?.startedAt ?? again.at, evaluation: again.origin };
+    }
     const event = await store.firstEvent(id, 'baseline');
     if (event?.type !== 'baseline') return null;
     const job = await jobAt(store, id, 'r0.baseline');

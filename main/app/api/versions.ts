@@ -1,12 +1,10 @@
-import type { JobResult, VersionDetail, VersionRow } from '../../contract/index.ts';
+import { type JobResult, stepOfVersion, type VersionDetail, type VersionRow } from '../../contract/index.ts';
 import { stateOf } from '../../optimizer/index.ts';
 import { exportFile } from '../export.ts';
 import { reportPlace } from '../report-file.ts';
 import { knownOf } from '../start.ts';
 import { jobAt, newestBaseline } from './baseline.ts';
 import type { ApiContext, Handlers } from './context.ts';
-
-const stepOf = (row: VersionRow): string => (row.round === 0 ? 'r0.baseline' : `r${row.round}.a${row.attempt}.eval`);
 
 /** The compile command as it ran; null where the job did not get that far. */
 function commandIn(job: JobResult | null, row: VersionRow): string | null {
@@ -20,7 +18,7 @@ async function detail(api: ApiContext, id: string): Promise<VersionDetail> {
   const run = await store.find(row.run);
   const state = stateOf(await store.events(row.run));
   const known = knownOf(state, row);
-  const job = await jobAt(store, row.run, stepOf(row));
+  const job = await jobAt(store, row.run, stepOfVersion(state, row.round, row.attempt));
   const baseline =
     state.baseline ?? (await newestBaseline(store, row.task, row.dtype, run.config.sizeSet))?.evaluation ?? null;
   return {

@@ -82,7 +82,7 @@ export function AttemptDetail({ run, view, round, attempt, tab }: Props) {
               <Output text={diagnostics} label="Compiler output" />
             </section>
           )}
-          <JobSteps run={run} position={`${at}.eval`} seq={view.seq} />
+          <JobSteps run={run} position={attempt.measuredBy ?? `${at}.eval`} seq={view.seq} />
         </div>
       )}
     </Tabs>

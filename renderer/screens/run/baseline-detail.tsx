@@ -33,7 +33,7 @@ export function BaselineDetail({ view }: { readonly view: RunView }) {
       )}
       {tab === 'build' && (
         <div className="detail">
-          <JobSteps run={view.run} position="r0.baseline" seq={view.seq} />
+          <JobSteps run={view.run} position={view.state.baselineBy ?? 'r0.baseline'} seq={view.seq} />
         </div>
       )}
       {tab === 'verdict' &&

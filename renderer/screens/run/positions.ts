@@ -29,6 +29,8 @@ const names: Readonly<Record<string, string>> = {
 
 /** "planner.2" is the Planner, asked a second time. */
 export function stepName(step: string): string {
+  const again = /\.remeasure\.(origin|best)$/.exec(step)?.[1];
+  if (again !== undefined) return `Measure the ${again === 'best' ? 'best' : 'original'} again, on another machine`;
   const m = /^([a-z]+)\.(\d+)$/.exec(step);
   if (m === null) return names[step] ?? step;
   return `${names[m[1] ?? ''] ?? m[1]}, asked again (${m[2]})`;

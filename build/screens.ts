@@ -39,6 +39,19 @@ interface Screen {
   readonly history?: History;
 }
 
+/** What a user brings. */
+const ownKernel = `#include <cuda_runtime.h>
+
+__global__ void saxpy_kernel(int n, float a, const float* x, float* y) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i] + y[i];
+}
+
+extern "C" void saxpy(int n, float a, const float* x, float* y) {
+  saxpy_kernel<<<(n + 255) / 256, 256>>>(n, a, x, y);
+}
+`;
+
 /** One line per picture: add yours here. */
 const screens: readonly Screen[] = [
   { name: 'home', hash: () => '#/home' },
@@ -66,6 +79,21 @@ const screens: readonly Screen[] = [
       await page.getByRole('radio', { name: 'Against the parent' }).check({ force: true });
       await page.locator('.cm-mergeView').waitFor();
     },
+  },
+  {
+    name: 'newtask',
+    hash: () => '#/newtask',
+    prepare: async (page) => {
+      await page.locator('.cm-content[contenteditable="true"]').click();
+      await page.keyboard.press('Control+a');
+      await page.keyboard.insertText(ownKernel);
+      await page.getByRole('textbox', { name: 'n of size 1' }).fill('1048576');
+      await page.getByRole('checkbox', { name: 'y is read' }).check();
+      await page.getByRole('textbox', { name: 'Elements of x' }).fill('n*m');
+      await page.getByText('m is no dimension').waitFor();
+      await page.mouse.move(0, 0);
+    },
+    small: true,
   },
   { name: 'profile', hash: ({ run }) => `#/profile/${run}:r3.a0?with=${run}:origin` },
   {

@@ -61,6 +61,7 @@ export function menuTemplate(
         screen('Settings', '#/settings'),
         { type: 'separator' },
         { ...screen('New Run', '#/run/new'), accelerator: 'CmdOrCtrl+N' },
+        screen('A Kernel of Your Own', '#/newtask'),
       ],
     },
     {

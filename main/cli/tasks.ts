@@ -39,7 +39,9 @@ export function taskCommands(program: Command, open: () => Session, finish: Fini
   newCommand(tasks, open, finish);
   tasks
     .command('add <folder>')
-    .description('take in a task of your own: check every field, compile reference.h and the original, copy the folder')
+    .description(
+      'take in a task of your own: check every field, compile reference.h and the original, call reference.h once, copy the folder',
+    )
     .option('--replace', 'in the place of your task of the same id; the former one is kept aside')
     .option(...json)
     .exitOverride()

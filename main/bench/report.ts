@@ -92,6 +92,8 @@ export interface ProfileEntry {
   readonly sizes: SizeSet;
   readonly status: 'complete' | 'incomplete' | 'unavailable';
   readonly reason: string;
+  /** What must be known of it whatever its status. */
+  readonly remark?: string;
   readonly bottleneck: Bottleneck | null;
   readonly launchBound: boolean;
   readonly why: string;
@@ -302,6 +304,7 @@ function profileEntry(
     sizes: cell.sizes,
     status: profile.status,
     reason: profile.reason ?? '',
+    ...(profile.remark === undefined ? {} : { remark: profile.remark }),
     bottleneck: profile.verdict?.bottleneck ?? null,
     launchBound: profile.verdict?.launchBound ?? false,
     why: profile.verdict?.why ?? profile.reason ?? '',

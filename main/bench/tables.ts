@@ -10,7 +10,7 @@ import {
 import { type Cell, htmlTable, paragraph } from '../profile/html.ts';
 import { escapeXml } from '../profile/svg.ts';
 import { verdictText } from './headline.ts';
-import type { BenchReport, Entry, SizeRow } from './report.ts';
+import type { BenchReport, Entry, ProfileEntry, SizeRow } from './report.ts';
 import {
   byName,
   figure,
@@ -130,9 +130,12 @@ export function libraryTable(r: BenchReport): string {
   );
 }
 
+const remarkOf = (p: ProfileEntry): string =>
+  [p.status === 'complete' ? '' : `${p.status}: ${p.reason}`, p.remark ?? ''].filter((text) => text !== '').join('; ');
+
 /** Launch with most time of every profile: class, throughputs, place under the roof. '' without profiles. */
 export function profileTable(r: BenchReport): string {
-  const remarks = r.profiles.some((p) => p.status !== 'complete');
+  const remarks = r.profiles.some((p) => remarkOf(p) !== '');
   const pct = (value: { available: boolean; value?: number } | undefined): Cell =>
     figure(value?.available && value.value !== undefined ? `${percent(value.value)} %` : NONE);
   return htmlTable(
@@ -167,7 +170,7 @@ export function profileTable(r: BenchReport): string {
         point?.label ?? NONE,
         figure(point?.intensity.available ? ulps(point.intensity.value) : NONE),
         pct(point?.ofCeiling),
-        ...(remarks ? [p.status === 'complete' ? '' : `${p.status}: ${p.reason}`] : []),
+        ...(remarks ? [remarkOf(p)] : []),
       ];
     }),
   );

@@ -134,6 +134,7 @@ export function profileLines(e: Evaluation, indent = '  '): string[] {
   const lines: string[] = [];
   if (p.status !== 'complete')
     lines.push(`${p.status}: ${p.reason ?? 'no reason given'}${p.remedy ? ` ${p.remedy}` : ''}`);
+  if (p.remark !== undefined) lines.push(`remark: ${p.remark}`);
   if (p.verdict) {
     const name = p.verdict.bottleneck === null ? 'no verdict' : `${p.verdict.bottleneck} bound`;
     lines.push(`${name}${p.verdict.launchBound ? ', launch bound (grid below one wave)' : ''}: ${p.verdict.why}`);

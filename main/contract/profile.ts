@@ -303,6 +303,8 @@ export const profileSchema = z.object({
   /** For incomplete/unavailable: what happened and the remedy. */
   reason: z.string().optional(),
   remedy: z.string().optional(),
+  /** What a reader must know of a profile, whatever its status: `complete` is not all that could be asked. */
+  remark: z.string().optional(),
   ncuVersion: z.string().nullable(),
   problem: z.string().nullable(),
   launches: z.array(launchSchema),

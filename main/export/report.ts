@@ -245,6 +245,7 @@ function missing(input: ReportInput): string[] {
     list.push(`Profile: ${input.profileMode === 'none' ? 'the run was made without' : 'none was taken'}.`);
   else if (e.profile.status !== 'complete')
     list.push(`Profile: ${e.profile.status}, ${paragraph(e.profile.reason ?? 'reason unknown')}`);
+  if (e.profile?.remark !== undefined) list.push(`Profile: ${paragraph(e.profile.remark)}.`);
   for (const m of e.profile?.filtered ?? [])
     if (!m.value.available) list.push(`${m.label}: ${paragraph(m.value.reason)}`);
   if (position !== 'origin' && baseline === null)

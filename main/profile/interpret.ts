@@ -51,6 +51,9 @@ export interface ProfileContext {
   readonly maxLaunches?: number;
 }
 
+/** Whether ncu saw what the timed calls launch is not known then: another path may have been taken under it. */
+const NOT_COMPARED = 'launches not compared with a timing: there is none of this version at this size';
+
 /** Rows of a heatmap that are kept. */
 const HEAT_ROWS = 30;
 
@@ -74,7 +77,7 @@ export function noProfile(
 
 /**
  * ncu's text → Profile. The state comes from the rows, not from the exit code: rows that match CUPTI's launches in names and
- * counts are `complete`; others `incomplete` (shown, but without a verdict); no rows `unavailable`, with cause and remedy. A second
+ * counts are `complete` (so are those of a version that was not timed, with a remark); others `incomplete` (shown, but without a verdict); no rows `unavailable`, with cause and remedy. A second
  * stage that gave nothing makes it `incomplete` too, with the verdict of the first.
  */
 export function interpretProfile(result: ProfileResult, context: ProfileContext): Profile {
@@ -96,6 +99,7 @@ export function interpretProfile(result: ProfileResult, context: ProfileContext)
   return {
     status: reason === null ? 'complete' : 'incomplete',
     ...(reason === null ? {} : { reason }),
+    ...(context.activities === null ? { remark: NOT_COMPARED } : {}),
     ...(mismatch === null ? {} : { remedy: 'Run the evaluation again; launches must be the same in every call.' }),
     ...at,
     ...(result.replay === undefined ? {} : { replay: result.replay }),

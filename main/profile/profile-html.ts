@@ -56,10 +56,11 @@ const value = (of: Profile['filtered'][number]['value']): Cell =>
   of.available ? { figure: `${Number(of.value.toPrecision(5))} ${of.unit}`.trim() } : `not available (${of.reason})`;
 
 function verdictPart(profile: Profile): string[] {
-  const { verdict, status, reason, remedy } = profile;
+  const { verdict, status, reason, remedy, remark } = profile;
   const out = [heading('Bottleneck')];
   if (status !== 'complete')
     out.push(paragraph(`The profile is ${status}: ${[reason ?? 'no reason given', remedy].filter(Boolean).join(' ')}`));
+  if (remark !== undefined) out.push(paragraph(`Remark: ${remark}.`));
   if (verdict === null) return out;
   const name = verdict.bottleneck === null ? 'No verdict' : `${verdict.bottleneck} bound`;
   out.push(

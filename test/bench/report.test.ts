@@ -28,9 +28,10 @@ async function bench(
   name: string,
   speeds: Readonly<Record<string, string>> | null,
   executor: Executor = labExecutor,
+  stages: BenchConfig['stages'] = ['published', 'large', 'profile'],
 ): Promise<BenchReport> {
   const config: BenchConfig = {
-    stages: ['published', 'large', 'profile'],
+    stages,
     profileSizes: 'large',
     library: true,
     arch: 'native',
@@ -118,6 +119,15 @@ describe('report of baselines', () => {
     expect(html).toContain('paper, origin');
     expect(html).toContain('11 (22 %)');
     expect(html).toContain('The paper’s six comparisons');
+  });
+
+  it('says of profiles whether their launches were compared with a timing', async () => {
+    const remark = expect.stringMatching(/^launches not compared with a timing/);
+    expect(report.profiles.filter((p) => 'remark' in p)).toEqual([]);
+    const alone = await bench('untimed', null, labExecutor, ['profile']);
+    expect(alone.profiles).toHaveLength(4);
+    for (const p of alone.profiles) expect(p).toMatchObject({ status: 'complete', remark });
+    expect(reportHtml(alone).match(/launches not compared with a timing/g)).toHaveLength(4);
   });
 
   it('names what was measured before a change', () => {

@@ -87,6 +87,7 @@ describe('page', () => {
     expect(html.replaceAll('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:|url\(|@import|src=|\son\w+=/);
     expect(html).toContain('gemm &lt;fp32&gt;, origin');
     expect(html).toContain('a &lt;note&gt;');
+    expect(html).toContain('Remark: launches not compared with a timing');
   });
 
   test('is for light, dark and paper', () => {

@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { Launch, MetricValue, ProfileResult } from '../../main/contract/index.ts';
+import { profileLines } from '../../main/cli/figures.ts';
+import {
+  type Evaluation,
+  type Launch,
+  type MetricValue,
+  type ProfileResult,
+  profileSchema,
+} from '../../main/contract/index.ts';
 import { kernelBaseName } from '../../main/contract/kernel-name.ts';
 import { interpretProfile } from '../../main/profile/interpret.ts';
 import { parseRaw } from '../../main/profile/parse-raw.ts';
@@ -144,6 +151,20 @@ describe('ProfileResult → Profile', () => {
     expect(profile).toMatchObject({ status: 'complete', problem: 'large/0', ncuVersion: '2025.3.1' });
     expect(profile.verdict?.bottleneck).toBe('compute');
     expect(profile.filtered).toHaveLength(8);
+    expect(profile).not.toHaveProperty('remark');
+  });
+
+  test('nothing to compare with: complete, and said so in every text', () => {
+    const profile = interpretProfile(result({}), context(null));
+    expect(profileSchema.parse(profile)).toMatchObject({
+      status: 'complete',
+      remark: expect.stringMatching(/^launches not compared with a timing/),
+    });
+    expect(profile.verdict?.bottleneck).toBe('compute');
+    const lines = profileLines({ profile } as Evaluation).join('\n');
+    expect(lines).toContain('remark: launches not compared with a timing');
+    const failed = { ...context(null), fault: { message: 'No counters.' } };
+    expect(interpretProfile(result({ rawCsv: '' }), failed)).not.toHaveProperty('remark');
   });
 
   test.each([

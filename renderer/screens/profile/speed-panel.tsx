@@ -21,6 +21,7 @@ export function VerdictPanel({ context }: { readonly context: ProfileContext }) 
           {profile.remedy && <p>{profile.remedy}</p>}
         </Callout>
       )}
+      {profile.remark !== undefined && <p className="muted">Remark: {profile.remark}.</p>}
       <p className="verdict">
         {verdict === null || verdict.bottleneck === null ? (
           <Badge tone="warn" icon="warn">

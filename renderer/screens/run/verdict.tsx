@@ -90,7 +90,7 @@ export function EvidenceFacts({ evaluation }: { readonly evaluation: Evaluation 
           profile === null
             ? 'none'
             : profile.status === 'complete'
-              ? bound || (verdict?.why ?? 'no verdict')
+              ? `${bound || (verdict?.why ?? 'no verdict')}${profile.remark === undefined ? '' : ` (${profile.remark})`}`
               : `${profile.status}: ${profile.reason ?? 'no reason given'}`,
         ],
         [

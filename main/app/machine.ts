@@ -5,6 +5,7 @@ import { BundleExecutor } from '../jobs/bundle.ts';
 import { LocalExecutor } from '../jobs/local.ts';
 import type { Environment } from '../store/index.ts';
 import { resolveTools } from '../toolchain/index.ts';
+import { type IdleGpu, idleGpu } from './idle.ts';
 import type { Settings } from './settings.ts';
 
 /** What an executor needs to know of the run it works for. */
@@ -19,6 +20,8 @@ export interface Place {
   /** null: not known before a result comes back (bundles). */
   readonly environment: Environment | null;
   executor(run: RunPlace): Executor;
+  /** The GPU that jobs run on; absent: not one of this machine, or it has no name. */
+  readonly gpu?: IdleGpu;
 }
 
 /** Throws AppFailure `cancelled`, and `env.*` when jobs shall run on this machine and cannot. */
@@ -41,5 +44,7 @@ export const openPlace: OpenPlace = async (kind, settings, signal) => {
     };
   const tools = unwrap(await resolveTools({ require: 'gpu', settings: settings.tools, signal }));
   const executor = new LocalExecutor(tools, { requireSandbox: settings.requireSandbox });
-  return { environment: environmentOf(tools.machine), executor: () => executor };
+  const uuid = tools.machine.gpu?.uuid ?? null;
+  const gpu = uuid === null ? {} : { gpu: idleGpu(uuid) };
+  return { environment: environmentOf(tools.machine), executor: () => executor, ...gpu };
 };

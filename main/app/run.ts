@@ -24,6 +24,7 @@ import { type Agreement, disclosures, requireConsent } from './consent.ts';
 import { type AppContext, historyFolder, runConfig, runFolder, settingsOf, taskParts, withStore } from './context.ts';
 import { type Candidate, driveEvaluation, driveLoop } from './drive.ts';
 import type { EvaluationReport, RunReport, ServiceContext } from './events.ts';
+import { whenIdle } from './idle.ts';
 import type { RunPlace } from './machine.ts';
 import {
   agentChoicesSchema,
@@ -388,7 +389,8 @@ export async function resumeRun(app: AppContext, params: ResumeParams, ctx: Serv
     const driven = await store.resume(found, place.environment, isPaid(choices));
     if (Object.keys(limits).length > 0) await store.configure(found.id, config);
     const run = await store.find(found.id);
-    const executor = place.executor(placeOf(app, store, run.id));
+    const jobs = place.executor(placeOf(app, store, run.id));
+    const executor = place.gpu ? whenIdle(jobs, place.gpu, driven.report.left, run.id) : jobs;
     const after = (await store.events(run.id)).findLast((e) => e.type === 'resumed')?.seq ?? 1;
     const drive = {
       app,

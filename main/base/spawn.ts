@@ -278,10 +278,16 @@ export async function killGroup(pid: number, startTime: string): Promise<'killed
   if (process.platform === 'win32') return 'not-ours';
   const leaderStart = startTimeOf(pid);
   if (leaderStart !== null && leaderStart !== startTime) return 'not-ours';
-  if (leaderStart === null && !orphansAreOurs(pid, startTime)) return 'gone';
+  if (!groupLives(pid, startTime)) return 'gone';
   const tree = new Tree(pid);
   tree.signal('SIGKILL');
   return (await tree.reap()) ? 'killed' : 'stuck';
+}
+
+/** Whether a group of ours, named as for killGroup, still has members. */
+export function groupLives(pid: number, startTime: string): boolean {
+  const leaderStart = startTimeOf(pid);
+  return leaderStart === null ? orphansAreOurs(pid, startTime) : leaderStart === startTime;
 }
 
 /**

@@ -9,8 +9,8 @@ import { appendEvent, type Environment, type RunRecord } from './runs.ts';
 export interface ResumeReport {
   /** Process groups of the crashed driver that were still there, and ended. */
   readonly killed: number;
-  /** Process groups that would not end: the GPU may still be busy. */
-  readonly stuck: number;
+  /** Process groups that would not end: the GPU may still be busy. They stay noted, for the next resume. */
+  readonly left: readonly { readonly pid: number; readonly startTime: string }[];
   /** Step that was under way or waiting; null when the run stopped between steps. */
   readonly openStep: string | null;
   /** Positions of paid requests whose answer never came: their cost is unknown. */
@@ -22,16 +22,16 @@ export interface ResumeReport {
 /**
  * Makes an interrupted or parked run ready to be driven again: ends what the former driver left running, books unanswered paid
  * requests as cost unknown, notes what changed on the machine, and appends `resumed`. Call it with the lease held.
- * `paid`: the provider may cost money (not manual, not a recording).
+ * `paid`: the provider may cost money (not manual, not a recording). `end`: ends a group, for tests of those that do not.
  */
 export async function prepareResume(
-  parts: { db: Database; content: ContentFiles; lease: Lease },
+  parts: { db: Database; content: ContentFiles; lease: Lease; end?: typeof killGroup },
   run: RunRecord,
   now: Environment | null,
   paid: boolean,
 ): Promise<ResumeReport> {
   const { db, lease } = parts;
-  const ended = await endLeftovers(db, run.id);
+  const ended = await endLeftovers(db, run.id, parts.end ?? killGroup);
   const open = await db.all<{ position: string; kind: string; agent: string | null; state: string; opened: number }>(
     "SELECT position, kind, agent, state, opened FROM steps WHERE run = ? AND state <> 'done' ORDER BY ordinal",
     [run.id],
@@ -45,7 +45,11 @@ export async function prepareResume(
       unanswered: unanswered.map((s) => s.position),
       changes: now ? await noteEnvironment(tx, run.id, now) : [],
     };
-    await tx.run('DELETE FROM processes WHERE run = ?', [run.id]);
+    const kept = JSON.stringify(report.left.map(({ pid, startTime }) => `${pid} ${startTime}`));
+    await tx.run(
+      "DELETE FROM processes WHERE run = ? AND pid || ' ' || start_time NOT IN (SELECT value FROM json_each(?))",
+      [run.id, kept],
+    );
     await tx.run('UPDATE runs SET resumes = resumes + 1 WHERE id = ?', [run.id]);
     for (const step of unanswered) {
       const usage: RunEvent = {
@@ -66,26 +70,32 @@ export async function prepareResume(
 const inline = (event: RunEvent) => ({ body: JSON.stringify(event), content: null });
 
 /** Only groups of this machine and PID namespace; killGroup compares start times, so a reused number is left alone. */
-async function endLeftovers(db: Database, run: string): Promise<{ killed: number; stuck: number }> {
+async function endLeftovers(
+  db: Database,
+  run: string,
+  end: typeof killGroup,
+): Promise<Pick<ResumeReport, 'killed' | 'left'>> {
   const rows = await db.all<{ pid: number; start_time: string }>(
     'SELECT pid, start_time FROM processes WHERE run = ? AND place = ?',
     [run, thisPlace().place],
   );
   let killed = 0;
-  let stuck = 0;
-  for (const row of rows) {
-    const outcome = await killGroup(row.pid, row.start_time);
+  const left: { pid: number; startTime: string }[] = [];
+  for (const { pid, start_time: startTime } of rows) {
+    const outcome = await end(pid, startTime);
     if (outcome === 'killed') killed++;
-    if (outcome === 'stuck') stuck++;
+    if (outcome === 'stuck') left.push({ pid, startTime });
   }
-  return { killed, stuck };
+  return { killed, left };
 }
 
 function describe(r: ResumeReport): string {
   const parts = [
     r.openStep ? `step ${r.openStep} is done again` : 'no step was under way',
     r.killed > 0 ? `${r.killed} left-over process group(s) ended` : '',
-    r.stuck > 0 ? `${r.stuck} left-over process group(s) could not be ended` : '',
+    r.left.length > 0
+      ? `${r.left.length} left-over process group(s) could not be ended: the next job waits for that`
+      : '',
     r.unanswered.length > 0 ? `cost unknown: ${r.unanswered.join(', ')}` : '',
     r.changes.length > 0 ? `changed: ${r.changes.join('; ')}; origin and best are measured again` : '',
   ];

@@ -31,7 +31,7 @@ export interface GpuState {
 const wantedFields = ['index', 'uuid', 'name', 'compute_cap', 'driver_version', 'memory.total', 'mig.mode.current'];
 
 /** Finds nvidia-smi: PATH, then where WSL2 and Windows keep it. */
-async function findSmi(machine: Machine): Promise<string | null> {
+export async function findSmi(machine: Machine): Promise<string | null> {
   const found = await onPath(machine, 'nvidia-smi');
   if (found) return found;
   const windows = machine.env.SystemRoot ?? 'C:\\Windows';

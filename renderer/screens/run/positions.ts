@@ -37,6 +37,7 @@ export function stepName(step: string): string {
 }
 
 const jobSteps: Readonly<Record<string, string>> = {
+  'idle-gpu': 'waiting for an idle GPU',
   'build-runner': 'building the runner',
   'build-judge': 'building the judge',
   'build-shim': 'building the shim',

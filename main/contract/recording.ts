@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { runConfigSchema, stepResponseSchema } from './run.ts';
-import { verdictSchema } from './verdict.ts';
+import { versionVerdictSchema } from './verdict.ts';
 
 /** Chat exchanges and job results of a run, keyed by position, with the request's content hash beside each. */
 export const recordingSchema = z.object({
@@ -16,6 +16,6 @@ export const recordingSchema = z.object({
   taskHash: z.string(),
   steps: z.array(z.object({ position: z.string(), requestHash: z.string(), response: stepResponseSchema })),
   /** What the run found, version by version. Missing: made before verdicts were kept, so a replay cannot be held against it. */
-  verdicts: z.array(verdictSchema).optional(),
+  verdicts: z.array(versionVerdictSchema).optional(),
 });
 export type Recording = z.infer<typeof recordingSchema>;

@@ -6,7 +6,7 @@ import type { RunEvent } from './run.ts';
 const rangeSchema = z.object({ value: z.number(), lo: z.number(), hi: z.number() });
 
 /** What a run found of one version: kept in its recording, so that a replay by another program can be held against it. */
-export const verdictSchema = z.object({
+export const versionVerdictSchema = z.object({
   /** "r0" is the origin, else "r2.a1". */
   version: z.string(),
   outcome: outcomeSchema,
@@ -14,18 +14,18 @@ export const verdictSchema = z.object({
   score: rangeSchema.nullable(),
   ratio: rangeSchema.nullable(),
 });
-export type Verdict = z.infer<typeof verdictSchema>;
+export type VersionVerdict = z.infer<typeof versionVerdictSchema>;
 
-const rangeOf = (estimate: z.infer<typeof rangeSchema> | null | undefined): Verdict['score'] =>
+const rangeOf = (estimate: z.infer<typeof rangeSchema> | null | undefined): VersionVerdict['score'] =>
   estimate ? { value: estimate.value, lo: estimate.lo, hi: estimate.hi } : null;
 
-function verdictOf(version: string, evaluation: Evaluation): Verdict {
+function verdictOf(version: string, evaluation: Evaluation): VersionVerdict {
   const figures = confirmedFigures(evaluation);
   return { version, outcome: evaluation.outcome, score: rangeOf(figures?.score), ratio: rangeOf(figures?.ratio) };
 }
 
 /** The verdict that an event of a run tells; null of every other event. */
-export function verdictIn(event: RunEvent): Verdict | null {
+export function verdictIn(event: RunEvent): VersionVerdict | null {
   if (event.type === 'baseline') return verdictOf('r0', event.evaluation);
   if (event.type === 'evaluated') return verdictOf(`r${event.round}.a${event.attempt}`, event.evaluation);
   return null;
@@ -33,13 +33,13 @@ export function verdictIn(event: RunEvent): Verdict | null {
 
 /** The same data through the same arithmetic gives the same number; another order of additions may change its last digits. */
 const near = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b));
-const rangeText = (range: Verdict['score']): string =>
+const rangeText = (range: VersionVerdict['score']): string =>
   range === null ? 'none' : `${range.value.toPrecision(5)} [${range.lo.toPrecision(5)}, ${range.hi.toPrecision(5)}]`;
-const sameRange = (a: Verdict['score'], b: Verdict['score']): boolean =>
+const sameRange = (a: VersionVerdict['score'], b: VersionVerdict['score']): boolean =>
   a === null || b === null ? a === b : near(a.value, b.value) && near(a.lo, b.lo) && near(a.hi, b.hi);
 
 /** In words what differs between a recorded verdict and that of now, "" if nothing does. */
-export function verdictDifference(then: Verdict, now: Verdict): string {
+export function verdictDifference(then: VersionVerdict, now: VersionVerdict): string {
   const parts = [
     then.outcome === now.outcome ? '' : `the verdict is "${now.outcome}", recorded was "${then.outcome}"`,
     sameRange(then.score, now.score) ? '' : `P is ${rangeText(now.score)}, recorded was ${rangeText(then.score)}`,

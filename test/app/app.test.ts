@@ -14,7 +14,7 @@ import {
   type Result,
   recordingSchema,
   runSummarySchema,
-  type Verdict,
+  type VersionVerdict,
 } from '../../main/contract/index.ts';
 import { createHost } from '../../main/host/index.ts';
 import { Store } from '../../main/store/index.ts';
@@ -186,7 +186,7 @@ describe('a run', () => {
     // The requests are those of then, but rules or statistics find something else: told as well, although no later request quotes it.
     const { verdicts = [] } = recording;
     expect(verdicts.map((v) => v.version)).toEqual(['r0', 'r1.a0', 'r1.a1', 'r2.a0', 'r3.a0']);
-    const last = verdicts.at(-1) as Verdict;
+    const last = verdicts.at(-1) as VersionVerdict;
     const forged = { ...last, outcome: 'suspect' as const, score: { value: 9, lo: 8, hi: 10 } };
     writeFileSync(file, JSON.stringify({ ...recording, verdicts: [...verdicts.slice(0, -1), forged] }));
     const found = got(await lab.services.replay({ file }, lab.ctx));

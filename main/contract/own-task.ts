@@ -11,25 +11,27 @@ export type OwnTaskTexts = Readonly<Partial<Record<OwnTaskFile, string>>>;
 
 /** Longest file of a task, characters: a kernel, not a data file. All of them fit a message of the API. */
 export const ownTaskFileLimit = 1 << 20;
+/** Sizes of a task that a form offers. */
+export const draftSizeLimit = 64;
 
 export const ownTaskTextSchema = z.string().max(ownTaskFileLimit);
 export const ownTaskTextsSchema = z.partialRecord(z.enum(ownTaskFiles), ownTaskTextSchema);
 
 const cName = z.string().max(200);
-/** Far above what an expression may have: the check that names the field refuses longer ones. */
+/** Far above what an expression or a name may have: the check that names the field refuses longer ones. */
 const typed = z.string().max(4000);
 
 /** DraftOptions as a client sends them. */
 export const draftOptionsSchema = z.strictObject({
   wrapper: cName.optional(),
-  id: cName.optional(),
-  title: z.string().max(200).optional(),
-  prompt: z.string().max(20_000).optional(),
+  id: typed.optional(),
+  title: typed.optional(),
+  prompt: z.string().max(100_000).optional(),
   counts: z.record(cName, typed),
   values: z.record(cName, typed),
   inout: z.array(cName).max(64).readonly(),
   ints: z.record(cName, typed),
-  sizes: z.array(typed).max(64).readonly(),
+  sizes: z.array(typed).max(draftSizeLimit).readonly(),
   flops: typed.optional(),
 });
 

@@ -84,6 +84,8 @@ describe('a draft', () => {
     ['the second size', scale, { sizes: ['n=1', 'n=x'] }, { field: 'sizes', name: '1', missing: false }],
     ['an id', scale, { id: 'a b' }, { field: 'id', name: null }],
     ['an id that ships', scale, { id: 'softmax' }, { field: 'id', message: expect.stringContaining('ships') }],
+    ['a title of two lines', scale, { title: 'a\nb' }, { field: 'title', missing: false }],
+    ['a long id', scale, { id: 'a'.repeat(101) }, { field: 'id', missing: false }],
     ['no wrapper', 'int x;', {}, { field: 'source', missing: false }],
     ['a type', scale.replaceAll('float*', 'double*'), {}, { field: 'source' }],
     ['several wrappers', `${scale}extern "C" void g(float* x) {}`, {}, { field: 'wrapper', missing: true }],

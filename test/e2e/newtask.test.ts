@@ -206,6 +206,9 @@ describe('A kernel of the user’s own', { timeout: 300_000 }, () => {
     await page.waitForURL(/#\/kernel\/my_scale\/fp32/);
     await page.getByText(/Scales a matrix/).waitFor();
     expect(readdirSync(join(home.path, 'data/tasks/.removed'))).toHaveLength(1);
+    await page.getByRole('button', { name: 'Remove my_scale' }).click();
+    await page.getByRole('dialog', { name: 'Remove my_scale?' }).getByRole('button', { name: 'Keep' }).click();
+    expect(kept()).toEqual(['my_scale']);
   });
 
   test('one that cannot be used says why and leads to its files; it is removed after a question', async () => {

@@ -185,9 +185,9 @@ describe('files', () => {
   });
 
   test('a file that is no source is refused', () => {
-    expect(refusedFile({ size: 11 }, '', 10)).toContain('11 bytes');
-    expect(refusedFile({ size: 1 }, '\0', 10)).toContain('not a text');
-    expect(refusedFile({ size: 1 }, 'x', 10)).toBeNull();
+    expect(refusedFile(11, '', 10)).toContain('11 characters');
+    expect(refusedFile(1, '\0', 10)).toContain('not a text');
+    expect(refusedFile(1, 'x', 10)).toBeNull();
   });
 
   test('what was kept comes back; anything else is nothing', () => {

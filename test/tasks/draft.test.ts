@@ -18,6 +18,7 @@ import {
   type TaskDraft,
   taskIds,
   verifyProblems,
+  viewDraft,
   weightOf,
 } from '../../main/evaluate/task/index.ts';
 import { problemText } from '../../main/jobs/session/problem-text.ts';
@@ -468,6 +469,9 @@ describe('any text', () => {
       const size = odd(options.sizes[0] as string);
       const flops = odd(options.flops as string);
       const result = draftTask(source, { ...options, sizes: [size], flops });
+      // The form's view of it is of the same opinion, and has a place for whatever is wrong.
+      const view = viewDraft(source, { ...options, sizes: [size], flops });
+      expect([view.files !== null, view.faults.length === 0], String(i)).toEqual([result.ok, result.ok]);
       if (result.ok) accepted++;
       else expect(result.error.message.length, String(i)).toBeGreaterThan(0);
     }

@@ -14,12 +14,20 @@ function placeOf(text: string, params: readonly DeclaredParam[]): Pick<Fault, 'f
   if (/^flops\b|, flops\b/.test(text)) return { field: 'flops', name: null };
   const size = /\bsizes\.(?:published)\[(\d+)\]/.exec(text);
   if (size) return { field: 'sizes', name: size[1] as string };
-  if (/^dims\b/.test(text)) return { field: 'sizes', name: null };
+  if (/^(?:dims|sizes\.published)\b/.test(text)) return { field: 'sizes', name: null };
+  const line = /^(id|title|prompt)\b/.exec(text)?.[1] as 'id' | 'title' | 'prompt' | undefined;
+  if (line !== undefined) return { field: line, name: null };
   return { field: 'task', name: null };
 }
 
 /** "task saxpy, wrapper.params[0].count at n=1: text" → "at n=1: text": the field says the rest. */
 const shortened = (message: string): string => message.replace(/^task \w+, \S+ (?=at )/, '').replace(/\.$/, '');
+
+function remedyFor(field: Fault['field']): string {
+  if (field === 'task') return 'It comes from the fields together: look at dimensions, sizes and counts.';
+  if (field === 'id' || field === 'title' || field === 'prompt') return 'Write it in another way.';
+  return 'It must hold at every size, also at the small ones that are drawn for verification.';
+}
 
 /** Issues of a drafted task at the fields they come from, one for each field. `error`: told where there is no issue to place. */
 export function placesOf(issues: readonly Issue[], params: readonly DeclaredParam[], error: AppError): Fault[] {
@@ -28,11 +36,7 @@ export function placesOf(issues: readonly Issue[], params: readonly DeclaredPara
     const { field, name } = placeOf(`${path} ${message}`, params);
     const key = `${field} ${name}`;
     const what = field === 'task' ? `${path}: ${shortened(message)}` : shortened(message);
-    const remedy =
-      field === 'task'
-        ? 'It comes from the fields together: look at dimensions, sizes and counts.'
-        : 'It must hold at every size, also at the small ones that are drawn for verification.';
-    if (!found.has(key)) found.set(key, faultAt(field, name, what, remedy));
+    if (!found.has(key)) found.set(key, faultAt(field, name, what, remedyFor(field)));
   }
   if (found.size > 0) return [...found.values()];
   return [faultAt('task', null, error.message.replace(/\.$/, ''), error.remedy ?? '')];

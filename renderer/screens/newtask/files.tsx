@@ -53,9 +53,9 @@ export function FilePane({
 
 /** Reads a file that the user chose or dropped; says why where it is no source. */
 async function readSource(file: File): Promise<string | null> {
-  const early = refusedFile(file, '', ownTaskFileLimit);
+  const early = refusedFile(file.size, '', ownTaskFileLimit);
   const text = early === null ? await file.text() : '';
-  const refused = early ?? refusedFile(file, text, ownTaskFileLimit);
+  const refused = early ?? refusedFile(text.length, text, ownTaskFileLimit);
   if (refused === null) return text;
   toast(`${file.name} was not taken.`, { tone: 'bad', detail: refused });
   return null;

@@ -1,5 +1,5 @@
 import { Fragment, useId } from 'react';
-import type { DraftFault, DraftParam, DraftView } from '../../../main/contract/own-task.ts';
+import { type DraftFault, type DraftParam, type DraftView, draftSizeLimit } from '../../../main/contract/own-task.ts';
 import { Button, Checkbox, Field, IconButton, SelectField, TextField } from '../../ui/controls.tsx';
 import { Panel } from '../../ui/panels.tsx';
 import { dimsOf, errorText, faultAt, rangeOf, textOf, understoodText, wrongCells } from './model.ts';
@@ -153,7 +153,11 @@ function SizeTable({ view, dims }: PartProps & { readonly dims: readonly string[
           })}
         </tbody>
       </table>
-      <Button icon="plus" onClick={() => set({ sizes: [...form.sizes, {}] })}>
+      <Button
+        icon="plus"
+        disabled={form.sizes.length >= draftSizeLimit}
+        onClick={() => set({ sizes: [...form.sizes, {}] })}
+      >
         Add a size
       </Button>
     </div>
@@ -249,7 +253,7 @@ function WorkPanel({ view }: PartProps) {
       <TextField
         label="Floating-point operations, at least"
         value={form.flops}
-        placeholder="2*N*M"
+        placeholder={`2*${dimsOf(form, view).join('*') || 'N'}`}
         hint="For the physical floor and the roofline. A lower bound is right, more is not; 0 for a kernel that only moves data."
         error={errorText(faultAt(view, 'flops'), tried)}
         onChange={(flops) => set({ flops })}
@@ -275,12 +279,14 @@ function NamePanel({ view }: PartProps) {
             label="Title, a line for lists"
             value={form.title}
             placeholder={form.id.trim() || (view?.wrapper ?? '')}
+            error={errorText(faultAt(view, 'title'), tried)}
             onChange={(title) => set({ title })}
           />
         </div>
         <Field
           label="What is computed, as mathematics: told to the agents"
           hint="Empty: they are told that the source is the definition."
+          error={errorText(faultAt(view, 'prompt'), tried)}
         >
           {(ids) => (
             <textarea

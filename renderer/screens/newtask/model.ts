@@ -209,9 +209,9 @@ const about: Readonly<Record<OwnTaskFile, string>> = {
 };
 export const aboutFile = (file: OwnTaskFile): string => about[file];
 
-/** Largest file that is read, and why one is refused; null: it is taken. */
-export function refusedFile(file: { readonly size: number }, text: string, limit: number): string | null {
-  if (file.size > limit) return `The file has ${file.size} bytes; a kernel of at most ${limit} is taken.`;
-  if (text.includes('\0')) return 'The file is not a text.';
+/** Why a text is no source, in size or kind; null: it is taken. */
+export function refusedFile(size: number, text: string, limit: number): string | null {
+  if (size > limit) return `It has ${size} characters; a kernel of at most ${limit} is taken.`;
+  if (text.includes('\0')) return 'It is not a text.';
   return null;
 }

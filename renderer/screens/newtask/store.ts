@@ -1,11 +1,11 @@
 /** What is written on this screen: kept while the user looks elsewhere, and over a reload, until it is added or discarded. */
 import { create } from 'zustand';
 import type { AddedTask, DraftView, OwnTaskFile, OwnTaskTexts } from '../../../main/contract/own-task.ts';
-import { ownTaskFiles } from '../../../main/contract/own-task.ts';
+import { ownTaskFileLimit, ownTaskFiles } from '../../../main/contract/own-task.ts';
 import type { AppError } from '../../../main/contract/result.ts';
 import type { Protocol } from '../../api/protocol.ts';
 import { remember, remembered, toast } from '../../state/shell.ts';
-import { draftOptions, type EditedFiles, emptyForm, type Form, type FormFile } from './model.ts';
+import { draftOptions, type EditedFiles, emptyForm, type Form, type FormFile, refusedFile } from './model.ts';
 
 /** A new task: source, form, and what was written over the form's files. */
 export interface Fresh {
@@ -156,6 +156,11 @@ export async function askDraft(api: Protocol, signal?: AbortSignal): Promise<App
     if (source.trim() === '') {
       useTasks.setState({ view: null, asked: '' });
       return null;
+    }
+    const refused = refusedFile(source.length, source, ownTaskFileLimit);
+    if (refused !== null) {
+      useTasks.setState({ view: null, asked: '' });
+      return { code: 'input.file', message: 'This source is not taken.', remedy: refused };
     }
     const options = draftOptions(form, view);
     const question = JSON.stringify([source, options]);

@@ -84,7 +84,7 @@ export function answerRun(session: Session, result: Result<RunReport>): number {
     (r) => runLines(r, session.printer.paint),
     exitOfRun,
   );
-  // On stderr in both modes: the summary has no place for it.
+  // On stderr in both modes: with --json the summary holds it as well.
   if (error && error.code !== 'parked') session.printer.error(error);
   return code;
 }

@@ -7,9 +7,13 @@ import type { Finish } from './commands.ts';
 import { bytesText, ratioText } from './figures.ts';
 import { wrap } from './output.ts';
 
+/** A version without an outcome is under way, or was never measured: its run ended before. */
+export const outcomeText = ({ outcome, unmeasured }: VersionRow): string =>
+  outcome ?? (unmeasured ? 'not measured' : 'under way');
+
 /** "260719-1432-k7qf:r1.a0 (dot_product fp32, accepted, 1.90×)" */
 const named = (v: VersionRow): string =>
-  `${v.id} (${v.task} ${v.dtype}, ${v.outcome ?? 'under way'}${v.score === null ? '' : `, ${ratioText(v.score)}`})`;
+  `${v.id} (${v.task} ${v.dtype}, ${outcomeText(v)}${v.score === null ? '' : `, ${ratioText(v.score)}`})`;
 
 const counted = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`;
 

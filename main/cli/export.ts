@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { historySorts } from '../app/index.ts';
 import { dtypes, outcomes, type VersionRow } from '../contract/index.ts';
 import { answer, contextOf, type Session } from './answers.ts';
-import { binCommands } from './bin.ts';
+import { binCommands, outcomeText } from './bin.ts';
 import type { Finish } from './commands.ts';
 import { ratioText } from './figures.ts';
 import { table } from './output.ts';
@@ -14,7 +14,7 @@ function historyTable(rows: readonly VersionRow[]): string[] {
     v.id,
     v.task,
     v.dtype,
-    v.outcome ?? 'under way',
+    outcomeText(v),
     ratioText(v.score),
     v.bottleneck ?? '–',
     v.maxUlp === null ? '–' : v.maxUlp.toPrecision(3),

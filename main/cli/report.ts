@@ -21,8 +21,8 @@ function usageText(u: UsageState): string {
   return `${u.replies} replies, ${prompt}, ${completion}, ${cost}`;
 }
 
-function roundLines(r: RoundState, paint: Paint): string[] {
-  const verdict = r.accepted ? acceptedText(r, paint) : r.ended ? 'not accepted' : 'under way';
+function roundLines(r: RoundState, open: string, paint: Paint): string[] {
+  const verdict = r.accepted ? acceptedText(r, paint) : r.ended ? 'not accepted' : open;
   const lines = ['', `${paint('bold', `Round ${r.round}`)}  ${verdict}`];
   lines.push(...wrap(`scheme${r.by === 'user' ? ' (user)' : ''}: ${printable(r.scheme)}`, 110, '  '));
   for (const a of r.attempts) {
@@ -30,7 +30,7 @@ function roundLines(r: RoundState, paint: Paint): string[] {
     const color = a.outcome === 'accepted' ? 'green' : a.evaluation?.verified ? 'yellow' : 'red';
     if (a.fix !== null) lines.push(...wrap(`debug: ${printable(a.fix)}`, 110, '    '));
     lines.push(
-      `  attempt ${a.attempt}  ${paint(color, a.outcome ?? 'under way')}  ${printable(a.reason)}${bound ? `  [${bound}]` : ''}`,
+      `  attempt ${a.attempt}  ${paint(color, a.outcome ?? open)}  ${printable(a.reason)}${bound ? `  [${bound}]` : ''}`,
     );
     if (a.evaluation) lines.push(...evidenceLines(a.evaluation, '    '), ...figuresLines(a.evaluation, '    '));
   }
@@ -73,7 +73,8 @@ export function runLines(report: RunReport, paint: Paint): string[] {
     );
     lines.push(...evidenceLines(state.baseline), ...figuresLines(state.baseline));
   }
-  for (const round of state.rounds) lines.push(...roundLines(round, paint));
+  const open = report.status === 'running' || report.status === 'parked' ? 'under way' : 'not finished';
+  for (const round of state.rounds) lines.push(...roundLines(round, open, paint));
   lines.push('');
   for (const n of state.notices) lines.push(`note (${n.position}): ${printable(n.message)}`);
   lines.push(...changeLines(report));

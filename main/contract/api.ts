@@ -344,6 +344,8 @@ export interface VersionRow {
   readonly label: string;
   /** Outcome, 'bad-reply', or null while under way. */
   readonly outcome: string | null;
+  /** It has no outcome, and nothing is under way that would give it one: its run ended or stopped before. */
+  readonly unmeasured?: true;
   readonly reason: string;
   readonly verified: boolean;
   /** Confirmed figures only; null: none. */

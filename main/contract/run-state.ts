@@ -271,5 +271,7 @@ export function summarize(run: string, events: Iterable<RunEvent>): RunSummary {
       completion: whole(usage.completionTokens, usage.unknownTokens),
     },
     costUsd: whole(usage.costUsd, usage.unknownCost),
+    error: state.error,
+    waiting: state.waiting,
   };
 }

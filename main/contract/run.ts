@@ -164,6 +164,8 @@ export type TransientEvent =
       readonly note?: string;
     };
 
+const waitingSchema = z.object({ for: z.enum(['bundle', 'answer', 'approval']), path: z.string(), how: z.string() });
+
 /** Last `--json` line of demo, optimize, resume, replay and show. */
 export const runSummarySchema = z.object({
   run: z.string(),
@@ -193,6 +195,10 @@ export const runSummarySchema = z.object({
   ),
   tokens: z.object({ prompt: z.number().nullable(), completion: z.number().nullable() }),
   costUsd: z.number().nullable(),
+  /** Why it stopped, if it did not end well. */
+  error: appErrorSchema.nullable().optional(),
+  /** What a parked run waits for, where that lies (folder of the bundle, file of the prompt or scheme), and how to go on. */
+  waiting: waitingSchema.nullable().optional(),
 });
 export type RunSummary = z.infer<typeof runSummarySchema>;
 

@@ -11,6 +11,7 @@ import {
 } from '../contract/index.ts';
 import type { SqlValue } from './db/connection.ts';
 import type { Database, Tx } from './db/database.ts';
+import { drivers } from './lease.ts';
 
 /**
  * One row per version of a kernel: the origin of each run that measures it, and every attempt. Rows are made and changed in the
@@ -257,16 +258,37 @@ export async function noteVersion(tx: Tx, run: string, event: RunEvent, at: stri
           [run, event.round],
         );
       return;
+    case 'run-ended':
+    case 'resumed':
+      // Lists tell those without an outcome differently then.
+      await tx.run(`UPDATE versions SET rev = ${nextRev} WHERE run = ? AND outcome IS NULL`, [run]);
+      return;
     default:
       return;
   }
 }
 
+/** Says of rows without an outcome whether one is still to come: while their run is driven, or waits. */
+async function withRunState(db: Database, rows: VersionRow[]): Promise<VersionRow[]> {
+  const open = [...new Set(rows.filter((v) => v.outcome === null).map((v) => v.run))];
+  if (open.length === 0) return rows;
+  const driven = await drivers(db);
+  const runs = await db.all<{ id: string; status: string }>(
+    "SELECT id, status FROM runs WHERE status IN ('parked', 'running') AND id IN (SELECT value FROM json_each(?))",
+    [JSON.stringify(open)],
+  );
+  const live = new Set(runs.filter((r) => r.status === 'parked' || driven.has(r.id)).map((r) => r.id));
+  return rows.map((v) => (v.outcome === null && !live.has(v.run) ? { ...v, unmeasured: true } : v));
+}
+
 /** All versions, newest first; `deleted`: those in the bin instead. */
-export const listVersions = (db: Database, deleted = false): Promise<VersionRow[]> =>
-  select(
+export const listVersions = async (db: Database, deleted = false): Promise<VersionRow[]> =>
+  withRunState(
     db,
-    `WHERE deleted_at IS ${deleted ? 'NOT NULL' : 'NULL'} ORDER BY at DESC, run DESC, round DESC, attempt DESC`,
+    await select(
+      db,
+      `WHERE deleted_at IS ${deleted ? 'NOT NULL' : 'NULL'} ORDER BY at DESC, run DESC, round DESC, attempt DESC`,
+    ),
   );
 
 /** Runs that measured the origin of a task, newest first. */
@@ -284,7 +306,8 @@ const absent = (id: string): AppFailure =>
 /** Throws `store.not-found`, `usage`. */
 export async function findVersion(db: Database, id: string): Promise<VersionRow> {
   const { run, round, attempt } = partsOfVersion(id);
-  const [row] = await select(db, 'WHERE run = ? AND round = ? AND attempt = ?', [run, round, attempt]);
+  const found = await select(db, 'WHERE run = ? AND round = ? AND attempt = ?', [run, round, attempt]);
+  const [row] = await withRunState(db, found);
   if (!row) throw absent(id);
   return row;
 }

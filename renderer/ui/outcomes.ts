@@ -49,6 +49,12 @@ const looks: Readonly<Record<string, Look>> = {
   },
   environment,
   valid: { label: 'valid', tone: 'good', icon: 'check', meaning: 'Verified and measured without a comparison.' },
+  'not-measured': {
+    label: 'not measured',
+    tone: 'neutral',
+    icon: 'dot',
+    meaning: 'Its run ended or stopped before it was measured.',
+  },
   'bad-reply': bad('unusable reply', 'The answer of the model could not be used.'),
 };
 
@@ -59,6 +65,10 @@ export const outcomeLook = (outcome: string | null): Look =>
   outcome === null
     ? underway
     : (looks[outcome] ?? { label: outcome, tone: 'neutral', icon: 'dot', meaning: 'Not known to this screen.' });
+
+/** Outcome of a version as the lists show it: one without any may still get one, or its run is over. */
+export const outcomeOf = (row: { readonly outcome: string | null; readonly unmeasured?: true }): string | null =>
+  row.outcome ?? (row.unmeasured ? 'not-measured' : null);
 
 const statuses: Readonly<Record<string, Look>> = {
   running: { label: 'running', tone: 'info', icon: 'run', meaning: 'At work.' },

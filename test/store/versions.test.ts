@@ -179,3 +179,31 @@ describe('versions measured again on another machine', () => {
     expect(score).toBe(2);
   });
 });
+
+describe('a version without an outcome', () => {
+  it('is under way while its run is driven or waits, and not measured once that ended or was interrupted', async () => {
+    const store = await Store.open(tempFolder());
+    const driven = await store.begin(newRun());
+    const start: RunEvent = { type: 'run-started', rootSeed: 'ab', config, originSource: 'o', programVersion: '0.1.0' };
+    const found = async () => (await store.versions()).map((v) => [v.label, v.outcome, v.unmeasured]);
+    const mark = async () => (await store.marks()).versions;
+    await driven.log.event('e1', start);
+    expect(await found()).toEqual([['origin', null, undefined]]);
+    await driven.log.event('e2', { type: 'parked', waitingFor: 'bundle', path: 'p', how: 'h' });
+    await driven.release();
+    expect(await found()).toEqual([['origin', null, undefined]]);
+    const again = await store.resume(await store.find(driven.id), null, false);
+    const before = await mark();
+    await again.log.event('e3', { type: 'run-ended', status: 'failed', error: null });
+    expect(await found()).toEqual([['origin', null, true]]);
+    // Whoever shows the list is told that it changed.
+    expect(await mark()).not.toBe(before);
+    await again.release();
+    const third = await store.resume(await store.find(driven.id), null, false);
+    expect(await found()).toEqual([['origin', null, undefined]]);
+    await third.release();
+    expect(await found()).toEqual([['origin', null, true]]);
+    expect((await store.version(`${driven.id}:origin`)).unmeasured).toBe(true);
+    await store.close();
+  });
+});

@@ -6,7 +6,7 @@ import { IconButton } from '../../ui/controls.tsx';
 import { OutcomeBadge } from '../../ui/feedback.tsx';
 import { ago, count, level, MISSING, number, ratio, ratioEstimate, stamp } from '../../ui/format.ts';
 import { Icon } from '../../ui/icons.tsx';
-import { bottleneckText, outcomeLook } from '../../ui/outcomes.ts';
+import { bottleneckText, outcomeLook, outcomeOf } from '../../ui/outcomes.ts';
 import type { Column } from '../../ui/table.tsx';
 import { useActions } from './actions.ts';
 import { NoteCell } from './note.tsx';
@@ -92,8 +92,8 @@ export function historyColumns(domain: LogDomain | null): readonly Column<Versio
       title: 'Outcome',
       width: '112px',
       fits: true,
-      sort: (v) => outcomeLook(v.outcome).label,
-      cell: (v) => <OutcomeBadge outcome={v.outcome} />,
+      sort: (v) => outcomeLook(outcomeOf(v)).label,
+      cell: (v) => <OutcomeBadge outcome={outcomeOf(v)} />,
       hint: (v) => v.reason,
     },
     {

@@ -7,7 +7,7 @@ import { Button } from '../../ui/controls.tsx';
 import { Empty, Facts, OutcomeBadge } from '../../ui/feedback.tsx';
 import { count, level, number, ratio, ratioEstimate, stamp } from '../../ui/format.ts';
 import { Icon } from '../../ui/icons.tsx';
-import { bottleneckText, outcomeLook } from '../../ui/outcomes.ts';
+import { bottleneckText, outcomeLook, outcomeOf } from '../../ui/outcomes.ts';
 import { useActions } from './actions.ts';
 import { positionOf } from './columns.tsx';
 import { lineageOf } from './lineage.ts';
@@ -43,7 +43,7 @@ function Lineage({
           <button
             type="button"
             className="lineage-line"
-            title={`${r.id}: ${r.reason || outcomeLook(r.outcome).meaning}`}
+            title={`${r.id}: ${r.reason || outcomeLook(outcomeOf(r)).meaning}`}
             onClick={() => onSelect(r.id)}
           >
             <span className="lineage-rails" aria-hidden="true">
@@ -53,11 +53,11 @@ function Lineage({
               ))}
               {depth > 0 && <span className={last ? 'strand strand-last' : 'strand strand-on strand-tee'} />}
             </span>
-            <span className={`lineage-dot tone-${outcomeLook(r.outcome).tone}`}>
-              <Icon name={outcomeLook(r.outcome).icon} size={11} />
+            <span className={`lineage-dot tone-${outcomeLook(outcomeOf(r)).tone}`}>
+              <Icon name={outcomeLook(outcomeOf(r)).icon} size={11} />
             </span>
             <span className="mono">{r.run === row.run ? positionOf(r) : r.id}</span>
-            <span className="lineage-score">{r.score ? ratio(r.score.value) : outcomeLook(r.outcome).label}</span>
+            <span className="lineage-score">{r.score ? ratio(r.score.value) : outcomeLook(outcomeOf(r)).label}</span>
             {r.pinned && <Icon name="pin" size={11} />}
           </button>
         </li>
@@ -95,7 +95,7 @@ export const Details = memo(function Details({
               {row.label !== positionOf(row) && `, ${row.label}`}
             </p>
           </div>
-          <OutcomeBadge outcome={row.outcome} />
+          <OutcomeBadge outcome={outcomeOf(row)} />
         </header>
         {row.reason !== '' && <p className="details-reason">{row.reason}</p>}
         <div className="row details-buttons">

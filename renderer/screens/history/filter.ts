@@ -1,4 +1,5 @@
 import type { VersionRow } from '../../../main/contract/api.ts';
+import { outcomeOf } from '../../ui/outcomes.ts';
 
 /** What narrows the list. Empty strings mean "any". */
 export interface Filter {
@@ -21,7 +22,7 @@ export const pending = 'pending';
 
 /** Value of a facet; null: this version has none. */
 export function facetValue(row: VersionRow, facet: Facet): string | null {
-  return facet === 'outcome' ? (row.outcome ?? pending) : row[facet];
+  return facet === 'outcome' ? (outcomeOf(row) ?? pending) : row[facet];
 }
 
 /** Everything of a version that words are looked for in; made once per row object. */

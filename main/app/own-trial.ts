@@ -17,7 +17,7 @@ import { outputsOf } from '../jobs/session/problem-text.ts';
 import { type ReferenceTrial, tryReference } from '../jobs/session/reference.ts';
 import { Stopped } from '../jobs/session/scope.ts';
 
-/** Elements of outputs below which zeros or NaN may well be right. */
+/** Elements of outputs that make a size a telling one. */
 const fewElements = 64;
 /** Sizes beyond this are not tried: what a verification may take minutes for. */
 const mostBytes = 64 << 20;
@@ -26,15 +26,16 @@ const limits = { wallMs: 150_000, memoryMiB: 8_192, outputBytes: 1 << 16 };
 const elements = (problem: Problem): number =>
   outputsOf(problem).reduce((sum, index) => sum + (problem.buffers[index]?.count ?? 0), 0);
 
-/** The smallest size of a verification that has outputs, and the smallest one that has enough of them to say something of their values. */
+/**
+ * The smallest size of a verification that has outputs, and one whose values say something: the smallest with enough of them, else the
+ * largest.
+ */
 export function trialProblems({ task }: LoadedTask, dtype: Dtype): Problem[] {
   const sizes = verifyProblems(task, dtype, '0'.repeat(64))
-    .filter((problem) => !problem.id.includes('+') && elements(problem) > 0)
+    .filter((problem) => !problem.id.includes('+') && elements(problem) > 0 && allocatedBytes(problem) <= mostBytes)
     .sort((a, b) => allocatedBytes(a) - allocatedBytes(b));
-  const telling = sizes.find((problem) => elements(problem) >= fewElements);
-  return [...new Set([sizes[0], telling])].filter(
-    (problem) => problem !== undefined && allocatedBytes(problem) <= mostBytes,
-  ) as Problem[];
+  const telling = sizes.find((problem) => elements(problem) >= fewElements) ?? sizes.at(-1);
+  return [...new Set([sizes[0], telling])].filter((problem) => problem !== undefined);
 }
 
 /**

@@ -52,7 +52,10 @@ beforeAll(() => {
 afterAll(() => built[Symbol.dispose]());
 
 /** At sizes N, with a second output where it is asked for. */
-const tried = (sizes: readonly number[], extra: { outputs?: 2; callMs?: number; signal?: AbortSignal } = {}) =>
+const tried = (
+  sizes: readonly number[],
+  extra: { outputs?: 2; callMs?: number; wallMs?: number; signal?: AbortSignal } = {},
+) =>
   tryReference(
     {
       judge: 'judge',
@@ -67,7 +70,10 @@ const tried = (sizes: readonly number[], extra: { outputs?: 2; callMs?: number; 
         };
       }),
     },
-    context(built, extra.signal ? { signal: extra.signal } : {}),
+    context(built, {
+      ...(extra.signal ? { signal: extra.signal } : {}),
+      ...(extra.wallMs ? { limits: { wallMs: extra.wallMs, memoryMiB: 2048, outputBytes: 1 << 16 } } : {}),
+    }),
   );
 const fault = async (trial: Promise<ReferenceTrial>): Promise<string> => (await trial).fault ?? 'none';
 
@@ -89,14 +95,19 @@ describe('a reference that is called', { timeout: 60_000 }, () => {
   it('and does not come back is ended; a larger size may be too slow for this, and says nothing', async () => {
     expect(await fault(tried([2], { callMs: 1_500 }))).toMatch(/^at N=2 it gave no answer: /);
     expect(await tried([20, 2], { callMs: 4_000 })).toEqual({ fault: null, doubts: [] });
+    expect(await fault(tried([2], { wallMs: 1_500 }))).toBe('it did not end within the time there is');
+    expect(await tried([20, 2], { wallMs: 10_000 })).toEqual({ fault: null, doubts: [] });
   });
 
   it('and answers nothing that could tell right from wrong is told why', async () => {
-    expect(await fault(tried([6]))).toBe('every element of "y" is NaN: then nothing but NaN is right');
+    expect(await fault(tried([6, 6]))).toBe('every element of "y" is NaN: then nothing but NaN is right');
+    // Of one small size it is no more than a doubt: the variance of one value is NaN.
+    expect(await tried([6])).toMatchObject({ fault: null, doubts: [expect.stringMatching(/"y" is NaN/)] });
+    expect(await tried([7])).toMatchObject({ fault: null, doubts: [expect.stringMatching(/zeros are within/)] });
     // Some size where NaN is right is none of our business.
     expect(await tried([6, 100])).toEqual({ fault: null, doubts: [] });
-    expect(await fault(tried([7]))).toMatch(/^zeros are within the limit in every element of "y", so a kernel/);
-    expect(await fault(tried([9]))).toMatch(/^zeros are within the limit in every element of "y"/);
+    expect(await fault(tried([7, 7]))).toMatch(/^zeros are within the limit in every element of "y", so a kernel/);
+    expect(await fault(tried([9, 9]))).toMatch(/^zeros are within the limit in every element of "y"/);
     expect(await fault(tried([8]))).toMatch(/^at N=8 its own values of "y", .* miss its limit in 8 of 8 elements/);
     expect(await fault(tried([10]))).toMatch(
       /^at N=10 its own values of "y", .*equal questions must get equal answers/,

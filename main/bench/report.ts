@@ -27,7 +27,7 @@ import { metric } from '../profile/table2.ts';
 import type { Planner } from './jobs.ts';
 import { timed } from './jobs.ts';
 import { type MicroRow, microRows } from './paper.ts';
-import { isRight, type RawFigures, rightOnly } from './right.ts';
+import { isRight, type RawFigures, rightOnly, rightProfile } from './right.ts';
 import { type StageRow, stageRows } from './stages.ts';
 
 /** Thresholds of the cumulative success curve. */
@@ -172,7 +172,9 @@ export function reportOf({ bench, results, planner, outdated = [], now }: Report
   });
   const entries = told.flatMap(({ cell, result }) => entryOf(planner, cell, result, placeOf(result)) ?? []);
   const peaks = peaksOf(results);
-  const profiles = found.flatMap(({ cell, result }) => profileEntry(cell, result, peaks, placeOf(result)) ?? []);
+  const profiles = found
+    .flatMap(({ cell, result }) => profileEntry(cell, result, peaks, placeOf(result)) ?? [])
+    .map((profile) => rightProfile(profile, entries));
   return {
     format: 'cudamaster-bench-report',
     version: FORMAT.bench,

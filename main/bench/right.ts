@@ -1,5 +1,5 @@
 import type { Estimate, Outcome } from '../contract/index.ts';
-import type { Entry, SizeRow } from './report.ts';
+import type { Entry, ProfileEntry, SizeRow } from './report.ts';
 
 /** Whether a candidate's figures count: it was right in verified and in timed calls, and its times are possible. */
 export const isRight = ({ outcome }: { readonly outcome: Outcome }): boolean =>
@@ -45,5 +45,39 @@ export function rightOnly(entry: Entry): Entry {
         libraryVersusCandidate,
       })),
     },
+  };
+}
+
+/**
+ * The profile as it may be shown and counted: what bounds a kernel that does the wrong thing says nothing of one that does the right one.
+ * `entries`: what the bench has timed of the same candidates; of one that it has not timed nothing is known, and its profile stays.
+ */
+export function rightProfile(profile: ProfileEntry, entries: readonly Entry[]): ProfileEntry {
+  if (profile.version === 'origin' || profile.status === 'unavailable') return profile;
+  const wrong = entries.find(
+    (e) =>
+      e.task === profile.task &&
+      e.dtype === profile.dtype &&
+      e.candidate !== null &&
+      !isRight(e) &&
+      e.outcome !== 'environment',
+  );
+  if (wrong === undefined) return profile;
+  const { cell, task, dtype, version, sizes, launches, kernel, machine } = profile;
+  const reason = `not shown: the candidate is not right (${wrong.outcome} at the ${wrong.sizes} sizes)`;
+  const none = { bottleneck: null, launchBound: false, throughputs: null, roofline: null };
+  return {
+    cell,
+    task,
+    dtype,
+    version,
+    sizes,
+    launches,
+    kernel,
+    machine,
+    status: 'unavailable',
+    reason,
+    why: reason,
+    ...none,
   };
 }

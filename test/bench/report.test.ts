@@ -226,6 +226,16 @@ describe('report of candidates', () => {
         expect(own.originSpanNs?.value).toBeGreaterThan(0);
       }
     }
+    const profiles = report.profiles.filter((p) => p.task === 'dot_product' && p.version === 'candidate');
+    expect(profiles).toHaveLength(2);
+    for (const p of profiles)
+      expect(p).toMatchObject({ status: 'unavailable', bottleneck: null, throughputs: null, roofline: null });
+    expect(profiles[0]?.reason).toBe('not shown: the candidate is not right (race at the published sizes)');
+    expect(report.classes.find((c) => c.version === 'candidate' && c.dtype === 'fp32')?.counts).toMatchObject({
+      compute: 0,
+      'memory-bandwidth': 0,
+      'memory-latency': 0,
+    });
     expect(report.micro.filter((m) => m.task === 'dot_product').map((m) => m.candidate)).toEqual(dot.map(() => null));
     expect(report.entries.filter((e) => e.candidate === null && 'raw' in e)).toEqual([]);
   });

@@ -184,6 +184,22 @@ describe('A kernel of the user’s own', { timeout: 300_000 }, () => {
     await page.getByRole('button', { name: 'Start over' }).click();
     await page.getByRole('button', { name: 'Discard it' }).click();
     await summary('Paste, drop or choose');
+
+    // Dropped anywhere on the files it is the source, whole, and not inserted where the editor's cursor is.
+    const dropped = 'extern "C" void fill(float* y, int n) {\n}\n';
+    await page.evaluate((text) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([text], 'fill.cu'));
+      for (const type of ['dragenter', 'dragover', 'drop'])
+        document
+          .querySelector('.cm-content')
+          ?.dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer }));
+    }, dropped);
+    await field('Elements of y').waitFor();
+    expect(await editor('Source of your kernel').locator('.cm-line').allTextContents()).toEqual(dropped.split('\n'));
+    await page.getByRole('button', { name: 'Start over' }).click();
+    await page.getByRole('button', { name: 'Discard it' }).click();
+    await summary('Paste, drop or choose');
   });
 
   test('a task of one’s own is changed, and a broken change leaves it as it was', async () => {

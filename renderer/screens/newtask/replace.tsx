@@ -28,7 +28,8 @@ export function useAdding(task: string): {
   const begin = useCallback(
     async (files: OwnTaskTexts, replace: boolean) => {
       const id = await checkAndAdd(api, task, files, replace);
-      const here = parseRoute(window.location.hash).screen === 'newtask';
+      const { screen, path } = parseRoute(window.location.hash);
+      const here = screen === 'newtask' && (path[0] ?? '') === task;
       if (id !== null && here) go('kernel', [id, dtypeIn(files)]);
       const error = useTasks.getState().checks[task]?.error;
       if (id === null && error && !here) toastError(error);

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { loadPrompts } from '../agents/index.ts';
 import {
   type ChatProvider,
-  confirmedFigures,
   type Evaluation,
   type Executor,
   err,
   type RunEvent,
   type RunLog,
+  resultFigures,
   unwrap,
 } from '../contract/index.ts';
 import { reportName } from '../jobs/report.ts';
@@ -228,7 +228,7 @@ async function evaluateCandidate(steps: Steps, config: LoopConfig, candidate: Ca
     round: 1,
     accepted: evaluation.outcome === 'accepted',
     outcome: evaluation.outcome,
-    score: confirmedFigures(evaluation)?.score?.value ?? null,
+    score: resultFigures(evaluation)?.score?.value ?? null,
   });
   return evaluation;
 }

@@ -1,5 +1,5 @@
 import type { AppEvent, StoredEvent } from '../app/index.ts';
-import { confirmedFigures, type Evaluation } from '../contract/index.ts';
+import { confirmedFigures, type Evaluation, isValidOutcome } from '../contract/index.ts';
 import { bottleneckText, ratioText, timeText } from './figures.ts';
 import { type Printer, printable } from './output.ts';
 
@@ -11,7 +11,7 @@ const firstLine = (text: string, width = 100): string => {
 function evaluationText(e: Evaluation): string {
   const parts = [e.outcome.toUpperCase()];
   const figures = confirmedFigures(e);
-  if (figures?.score) parts.push(`P = ${ratioText(figures.score)}`);
+  if (figures?.score && isValidOutcome(e.outcome)) parts.push(`P = ${ratioText(figures.score)}`);
   else if (figures?.phase === 'baseline' && figures.sizes[0])
     parts.push(`${figures.sizes[0].problem} ${timeText(figures.sizes[0].originSpanNs)}`);
   const bound = bottleneckText(e);

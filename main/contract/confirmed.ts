@@ -1,4 +1,4 @@
-import type { Evaluation } from './evaluation.ts';
+import { type Evaluation, isValidOutcome } from './evaluation.ts';
 
 type Figures = NonNullable<Evaluation['figures']>;
 /** Figures of a baseline or of a confirming measurement. */
@@ -10,6 +10,14 @@ export type ConfirmedFigures = Figures & { readonly phase: Exclude<Figures['phas
  */
 export const confirmedFigures = (e: Pick<Evaluation, 'figures'> | null | undefined): ConfirmedFigures | null =>
   e?.figures && e.figures.phase !== 'nominate' ? (e.figures as ConfirmedFigures) : null;
+
+/**
+ * The confirmed figures of a version that is right: those that stand as its result in lists, pictures and scores. A race, or a time below
+ * what the GPU can do, is no speed-up, however large; what was measured of it is told with its outcome alone, where it is told in full.
+ */
+export const resultFigures = (
+  e: Pick<Evaluation, 'figures' | 'outcome'> | null | undefined,
+): ConfirmedFigures | null => (e && isValidOutcome(e.outcome) ? confirmedFigures(e) : null);
 
 /** Whether a first sample was all the timing there was. */
 export const firstSampleOnly = (e: Pick<Evaluation, 'figures'> | null | undefined): boolean =>

@@ -6,7 +6,7 @@ import {
   readScheme,
   sharedParts,
 } from '../agents/index.ts';
-import { type AppError, confirmedFigures, type Evaluation } from '../contract/index.ts';
+import { type AppError, confirmedFigures, type Evaluation, resultFigures } from '../contract/index.ts';
 import { type AgentContext, askWhole, badReply, built } from './attempt.ts';
 import { pastScheme, rejectedScheme } from './history.ts';
 import { measureBaseline, remeasure, type State } from './measure.ts';
@@ -149,7 +149,7 @@ async function endRound(
     round,
     accepted: last?.outcome === 'accepted',
     outcome: last?.outcome ?? null,
-    score: past.score,
+    score: resultFigures(last)?.score?.value ?? null,
   });
 }
 

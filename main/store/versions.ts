@@ -6,6 +6,7 @@ import {
   type Evaluation,
   err,
   type RunEvent,
+  resultFigures,
   sanitizedOf,
   type VersionRow,
 } from '../contract/index.ts';
@@ -108,10 +109,10 @@ async function select(db: Database, rest: string, params: readonly SqlValue[] = 
   return (JSON.parse(found?.rows ?? '[]') as Cells[]).map(toRow);
 }
 
-/** What an evaluation leaves in its row. Figures of a first sample are none. */
+/** What an evaluation leaves in its row. Figures of a first sample, and of what is not right, are none. */
 function figuresOf(e: Evaluation): [string, SqlValue][] {
-  const confirmed = confirmedFigures(e);
-  const score = confirmed?.score ?? null;
+  const result = resultFigures(e);
+  const score = result?.score ?? null;
   const verdict = e.profile?.verdict ?? null;
   return [
     ['outcome', e.outcome],
@@ -121,7 +122,7 @@ function figuresOf(e: Evaluation): [string, SqlValue][] {
     ['score_lo', score?.lo ?? null],
     ['score_hi', score?.hi ?? null],
     ['score_level', score?.level ?? null],
-    ['p_min', confirmed?.pMin ?? null],
+    ['p_min', result?.pMin ?? null],
     ['bottleneck', verdict?.bottleneck ?? null],
     ['launch_bound', verdict === null || verdict.bottleneck === null ? null : verdict.launchBound ? 1 : 0],
     ['max_ulp', e.error?.maxUlp ?? null],

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { EvaluationReport, ServiceContext } from '../../main/app/index.ts';
 import { answerEvaluation, answerRun, contextOf } from '../../main/cli/answers.ts';
-import { type Result, unwrap } from '../../main/contract/index.ts';
+import { type JobBundle, type JobResult, type Result, unwrap } from '../../main/contract/index.ts';
+import { Store } from '../../main/store/index.ts';
 import { commandLine } from './command-line.ts';
-import { candidate, root, startModel } from './lab.ts';
+import { candidate, resultFor, root, startModel } from './lab.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -18,8 +19,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-async function evaluated(json: boolean, speed: string) {
-  const line = commandLine(json);
+async function evaluated(json: boolean, speed: string, resultOf: (bundle: JobBundle) => JobResult = resultFor) {
+  const line = commandLine(json, resultOf);
   const source = join(home, 'mine.cu');
   writeFileSync(source, candidate(speed));
   const ctx: ServiceContext = contextOf(line.session);
@@ -51,6 +52,25 @@ test('confirmed figures are told, as JSON and as text', async () => {
   const text = await evaluated(false, '1.5');
   answerEvaluation(text.session, text.result);
   expect(text.text()).toMatch(/P = 1\.\d{3}×/);
+});
+
+test('a race is no result, however fast: no score of the round, none in the history, none in the line of progress', async () => {
+  const racing = (bundle: JobBundle): JobResult => {
+    const result = resultFor(bundle);
+    for (const { session } of result.steps)
+      if (session?.mode === 'sanitize')
+        session.incidents.push({ kind: 'sanitizer', arm: 'C', message: 'racecheck: 1 error' });
+    return result;
+  };
+  const { report, text } = await evaluated(false, '7', racing);
+  expect(report.evaluation).toMatchObject({ outcome: 'race', figures: { phase: 'confirm' } });
+  expect(report.summary.rounds[0]).toMatchObject({ score: null, accepted: false });
+  expect(text()).toContain('RACE');
+  expect(text()).not.toMatch(/P = [67]/);
+  const store = await Store.open(join(home, 'data'));
+  const row = (await store.versions()).find((v) => v.id === `${report.id}:r1.a0`);
+  await store.close();
+  expect(row).toMatchObject({ outcome: 'race', score: null, pMin: null });
 });
 
 test('in a run the Planner knows what the first sample of a round showed; who reads the run does not', async () => {

@@ -1,4 +1,4 @@
-import { confirmedFigures } from '../../../main/contract/confirmed.ts';
+import { resultFigures } from '../../../main/contract/confirmed.ts';
 import { sanitizedOf } from '../../../main/contract/sanitized.ts';
 import { hrefOf } from '../../app/routes.ts';
 import { useRunView } from '../../state/runs.ts';
@@ -15,7 +15,7 @@ export function LiveResult({ run }: { readonly run: string }) {
   const attempt = round?.attempts.at(-1);
   const evaluation = attempt?.evaluation ?? null;
   const version = round && attempt ? `${run}:r${round.round}.a${attempt.attempt}` : null;
-  const figures = confirmedFigures(evaluation);
+  const figures = resultFigures(evaluation);
   const sizes = figures?.sizes ?? [];
   return (
     <Panel title="Result">

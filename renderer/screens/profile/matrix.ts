@@ -1,4 +1,4 @@
-import { confirmedFigures } from '../../../main/contract/confirmed.ts';
+import { resultFigures } from '../../../main/contract/confirmed.ts';
 import type { Evaluation, MetricLine, MetricValue } from '../../../main/contract/index.ts';
 import type { Matrix, MatrixCell } from '../../charts/matrix-chart.tsx';
 import { changeStep } from '../../charts/scale.ts';
@@ -90,7 +90,7 @@ export function speedupMatrix(versions: readonly RunVersion[], selected: string)
   };
 }
 
-const confirmed = (evaluation: Evaluation | null) => confirmedFigures(evaluation)?.sizes ?? [];
+const confirmed = (evaluation: Evaluation | null) => resultFigures(evaluation)?.sizes ?? [];
 
 function speedupCell(evaluation: Evaluation | null, problem: string, full: number): MatrixCell {
   const speedup = confirmed(evaluation).find((size) => size.problem === problem)?.speedup ?? null;

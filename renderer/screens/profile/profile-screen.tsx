@@ -1,5 +1,5 @@
 import { useCallback, useMemo } from 'react';
-import { confirmedFigures } from '../../../main/contract/confirmed.ts';
+import { resultFigures } from '../../../main/contract/confirmed.ts';
 import type { Evaluation, Launch, MetricLine, Profile as ProfileData } from '../../../main/contract/index.ts';
 import { sanitizedOf } from '../../../main/contract/sanitized.ts';
 import { useQuery } from '../../api/client.ts';
@@ -122,7 +122,7 @@ function Bar(props: {
     value: id,
     label: `${label}${isBest ? ' ★ best' : ''}${outcome === null ? '' : ` · ${outcome}`}`,
   });
-  const score = confirmedFigures(selected.evaluation)?.score ?? null;
+  const score = resultFigures(selected.evaluation)?.score ?? null;
   return (
     <header className="profile-bar">
       <h1>

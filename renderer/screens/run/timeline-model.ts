@@ -3,7 +3,7 @@
  * on now. Pure.
  */
 import type { StepLine } from '../../../main/contract/api.ts';
-import { confirmedFigures } from '../../../main/contract/confirmed.ts';
+import { resultFigures } from '../../../main/contract/confirmed.ts';
 import type { Estimate, Evaluation } from '../../../main/contract/evaluation.ts';
 import type { RunView } from '../../state/run-view.ts';
 import { jobStepName, placeOf, stepName } from './positions.ts';
@@ -68,8 +68,8 @@ function stepsAt(view: RunView, steps: readonly StepLine[], round: number, attem
   });
 }
 
-export const confirmedScore = (e: Pick<Evaluation, 'figures'> | null): Estimate | null =>
-  confirmedFigures(e)?.score ?? null;
+export const confirmedScore = (e: Pick<Evaluation, 'figures' | 'outcome'> | null): Estimate | null =>
+  resultFigures(e)?.score ?? null;
 
 export function timelineOf(view: RunView, steps: readonly StepLine[]): TimelineNode[] {
   const { state } = view;

@@ -24,7 +24,7 @@ export async function gpuUsers(machine: Machine, uuid: string): Promise<GpuUser[
 /** Lines "PID, GPU-…, NAME"; a name may hold commas. What is no such line is no program. */
 export function parseUsers(text: string, uuid: string): GpuUser[] {
   return text.split('\n').flatMap((line) => {
-    const found = /^\s*(\d+)\s*,\s*([^,\s]+)\s*,\s*(.*\S)\s*$/.exec(line);
+    const found = /^\s*(\d{1,10})\s*,\s*([^,\s]+)\s*,\s*(.*\S)\s*$/.exec(line);
     return found?.[2] === uuid ? [{ pid: Number(found[1]), name: found[3] as string }] : [];
   });
 }

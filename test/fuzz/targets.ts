@@ -41,6 +41,7 @@ import { verdict } from '../../main/profile/table2.ts';
 import { parseRecording } from '../../main/store/index.ts';
 import { parseQueryAnswer } from '../../main/toolchain/deviceQuery.ts';
 import { parseDriverSupports, parseMigList, parseProcVersion, parseQuery, smiFault } from '../../main/toolchain/gpu.ts';
+import { parseUsers } from '../../main/toolchain/gpu-users.ts';
 import { parseAdminOnly, parseNcuVersion } from '../../main/toolchain/ncu.ts';
 import { wrapperTarget } from '../../main/toolchain/search.ts';
 import { parseArchs, parseDryrun, parseMaxGcc, parseNvccVersion } from '../../main/toolchain/toolkit.ts';
@@ -450,6 +451,7 @@ export async function targets(): Promise<readonly Target[]> {
         'sh: 1: gcc: not found\nnvcc fatal : Cannot find compiler\n',
         'Cuda compilation tools, release 13.0, V13.0.88\n',
         '0, GPU-12345678-0000-0000-0000-000000000000, NVIDIA H200, 9.0, 580.159.04, 143771, [N/A]\n',
+        '4711, GPU-1, /usr/bin/python3\n4712, GPU-1, [Not Found]\n',
         'GPU 0: NVIDIA A100 (UUID: GPU-1)\n  MIG 1g.5gb     Device  0: (UUID: MIG-2)\n',
         'NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Release\nCUDA Version: 13.0\n',
         '#$ _HERE_=/usr/local/cuda/bin\n#$ TOP=/usr/local/cuda/bin/..\n#$ INCLUDES="-I/usr/local/cuda/include"\n#$ LIBRARIES=  "-L/usr/local/cuda/lib64"\n',
@@ -463,6 +465,8 @@ export async function targets(): Promise<readonly Target[]> {
         for (const row of parseQuery(text, ['index', 'uuid', 'name']))
           must(!Object.values(row).includes('[N/A]'), 'absent taken for text');
         for (const gpu of parseQueryAnswer(text).gpus) finite(gpu, 'gpu');
+        for (const user of parseUsers(text, 'GPU-1'))
+          must(Number.isSafeInteger(user.pid) && /^\S/.test(user.name), 'a program without number or name');
         const gcc = parseMaxGcc(text);
         must(gcc === null || Number.isFinite(gcc), 'gcc');
         for (const parse of [

@@ -204,7 +204,14 @@ export const pages: Readonly<Record<string, Page>> = {
   spend: { group: groups.models, exits: [7], examples: ['cudamaster spend', 'cudamaster spend --json'] },
   bench: {
     group: groups.suite,
-    exits: [2, [3, 'this machine cannot, or a cell could not be measured'], 7, [75, 'bundles wait for a worker'], 130],
+    exits: [
+      2,
+      [3, 'this machine cannot, or a cell could not be measured'],
+      [4, 'a candidate was refused'],
+      7,
+      [75, 'bundles wait for a worker'],
+      130,
+    ],
     examples: [
       'cudamaster bench --task dot_product,softmax --dtype fp32 --sizes both --profile',
       'cudamaster bench --executor bundle --out BENCH',
@@ -214,7 +221,7 @@ export const pages: Readonly<Record<string, Page>> = {
   'bench resume': {
     group: '',
     args: { bench: '"last", the id of a bench, or its folder' },
-    exits: [2, 3, 7, [75, 'bundles still wait for a worker'], 130],
+    exits: [2, 3, [4, 'a candidate was refused'], 7, [75, 'bundles still wait for a worker'], 130],
     examples: ['cudamaster bench resume last', 'cudamaster bench resume BENCH --results RESULTS'],
   },
   'bench compare': {

@@ -14,6 +14,7 @@ export * from './replay.ts';
 export * from './result.ts';
 export * from './run.ts';
 export * from './run-state.ts';
+export * from './same-machine.ts';
 export * from './sanitized.ts';
 export * from './session.ts';
 export * from './task.ts';

@@ -143,7 +143,7 @@ export const runEventSchema = z.discriminatedUnion('type', [
     origin: evaluationSchema,
     /** The best version so far; null: that was the origin. */
     best: z.object({ round: z.number().int(), attempt: z.number().int(), evaluation: evaluationSchema }).nullable(),
-    /** Round of the best version from here on: as before, or 0 (the origin) where that version is wrong or slower on this machine. */
+    /** Round of the best version from here on: as before, or 0 (the origin) where that version is wrong, slower, or not confirmed faster on this machine. */
     bestRound: z.number().int(),
   }),
   /** Worth knowing, changes nothing: history left out of a prompt, refused compiler flags, a provider's warning. */

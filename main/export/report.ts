@@ -7,6 +7,7 @@ import {
   firstSampleOnly,
   type ProfileMode,
   type SizeSet,
+  sameMachine,
   sanitizedFact,
   sanitizedOf,
   sanitizedText,
@@ -169,7 +170,8 @@ function bottleneckText(e: Evaluation | null): string {
 }
 
 function bottleneckSection(input: ReportInput): string[] {
-  const { evaluation, baseline, position } = input;
+  const { evaluation, position } = input;
+  const baseline = sameMachine(input.baseline, evaluation) ? input.baseline : null;
   const sides =
     position === 'origin'
       ? [['origin', evaluation] as const]
@@ -250,6 +252,8 @@ function missing(input: ReportInput): string[] {
     if (!m.value.available) list.push(`${m.label}: ${paragraph(m.value.reason)}`);
   if (position !== 'origin' && baseline === null)
     list.push('Bottleneck before: this run did not profile the origin by itself.');
+  if (!sameMachine(baseline, e))
+    list.push('Bottleneck before: the origin was measured again since, on another machine than this version.');
   if (!input.measured?.clocks) list.push('Clocks: not recorded.');
   if (e.machine === null) list.push('Environment: not recorded.');
   if (input.sizeSet === 'published') list.push('Large sizes: this run timed the published ones.');

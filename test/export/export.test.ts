@@ -182,6 +182,27 @@ describe('what a bundle must not do', () => {
     expect(text.match(/`{3,}/g)).toHaveLength(5);
   });
 
+  it('sets no origin of another machine beside a version', () => {
+    const filtered = [
+      { id: 'sm', label: 'SM Throughput', meaning: '', value: { available: true, value: 12, unit: '%' } },
+    ];
+    const of = (uuid: string) =>
+      ({
+        outcome: 'valid',
+        reason: '',
+        verified: true,
+        figures: null,
+        profile: { status: 'complete', filtered },
+        machine: { ...machine, gpu: { name: 'NVIDIA H200', uuid, cc: '9.0' } },
+      }) as unknown as Evaluation;
+    const text = (baseline: string) =>
+      reportText({ ...plain('softmax', 'bf16'), position: 'r1.a1', evaluation: of('GPU-a'), baseline: of(baseline) });
+    const before = /\| SM Throughput \| 12/;
+    expect(text('GPU-a')).toMatch(before);
+    expect(text('GPU-b')).not.toMatch(before);
+    expect(text('GPU-b')).toContain('the origin was measured again since, on another machine');
+  });
+
   it('refuses unsafe names and a task without a reference', () => {
     expect(() => zipOf(new Map([['../x', '']]))).toThrow(RangeError);
     const input = plain('softmax', 'fp32');

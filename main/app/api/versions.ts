@@ -1,4 +1,10 @@
-import { type JobResult, stepOfVersion, type VersionDetail, type VersionRow } from '../../contract/index.ts';
+import {
+  type JobResult,
+  sameMachine,
+  stepOfVersion,
+  type VersionDetail,
+  type VersionRow,
+} from '../../contract/index.ts';
 import { stateOf } from '../../optimizer/index.ts';
 import { exportFile } from '../export.ts';
 import { reportPlace } from '../report-file.ts';
@@ -19,8 +25,9 @@ async function detail(api: ApiContext, id: string): Promise<VersionDetail> {
   const state = stateOf(await store.events(row.run));
   const known = knownOf(state, row);
   const job = await jobAt(store, row.run, stepOfVersion(state, row.round, row.attempt));
-  const baseline =
+  const newest =
     state.baseline ?? (await newestBaseline(store, row.task, row.dtype, run.config.sizeSet))?.evaluation ?? null;
+  const baseline = sameMachine(newest, known.evaluation) ? newest : null;
   return {
     ...row,
     ...known,

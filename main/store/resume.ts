@@ -50,6 +50,8 @@ export async function prepareResume(
       "DELETE FROM processes WHERE run = ? AND pid || ' ' || start_time NOT IN (SELECT value FROM json_each(?))",
       [run.id, kept],
     );
+    // They are no step's any more: the job that waits for them has the same position, and forgets or closes what is noted there.
+    await tx.run("UPDATE processes SET position = '' WHERE run = ?", [run.id]);
     await tx.run('UPDATE runs SET resumes = resumes + 1 WHERE id = ?', [run.id]);
     for (const step of unanswered) {
       const usage: RunEvent = {

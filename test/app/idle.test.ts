@@ -8,17 +8,27 @@ import { type IdleGpu, whenIdle } from '../../main/app/idle.ts';
 import type { AppEvent } from '../../main/app/index.ts';
 import { environmentOf } from '../../main/app/machine.ts';
 import { startTimeOf } from '../../main/base/proc.ts';
-import type { Executor, JobBundle, JobProgress, Result } from '../../main/contract/index.ts';
+import {
+  AppFailure,
+  type Executor,
+  err,
+  type JobBundle,
+  type JobProgress,
+  type Result,
+} from '../../main/contract/index.ts';
 import { createHost } from '../../main/host/index.ts';
 import { ContentFiles } from '../../main/store/content.ts';
 import { openDatabase } from '../../main/store/db/open.ts';
 import { Store } from '../../main/store/index.ts';
 import { Lease } from '../../main/store/lease.ts';
+import { RecentEvents } from '../../main/store/recent.ts';
 import { prepareResume } from '../../main/store/resume.ts';
+import { RunLogStore } from '../../main/store/runLog.ts';
+import { TransientBus } from '../../main/store/transient.ts';
 import { gpuUsers, parseUsers } from '../../main/toolchain/gpu-users.ts';
 import { type GpuUser, thisMachine } from '../../main/toolchain/index.ts';
 import type { ModelServer } from '../llm/server.ts';
-import { newRun } from '../store/samples.ts';
+import { jobRequest, newRun } from '../store/samples.ts';
 import { machine, resultFor, root, startModel } from './lab.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -161,6 +171,29 @@ describe('what a former drive left behind and could not be ended', () => {
     expect(await resume(async () => 'stuck')).toMatchObject({ killed: 0, left: [{ pid, startTime }] });
     expect(await resume()).toMatchObject({ killed: 1, left: [] });
     expect(await resume()).toMatchObject({ killed: 0, left: [] });
+    await db.close();
+  });
+
+  it('stays noted when the step it was started for, waiting for it, fails', async () => {
+    const store = await Store.open(home);
+    const { id, log, release } = await store.begin(newRun());
+    const { pid } = sleeper();
+    log.processStarted('r1.a0.eval', pid, startTimeOf(pid) ?? '');
+    await log.event('e', { type: 'round-started', round: 1 });
+    await release();
+    const run = await store.find(id);
+    await store.close();
+    const { db } = await openDatabase(join(home, 'history.db'));
+    const content = new ContentFiles(join(home, 'content'));
+    const lease = await Lease.acquire(db, id);
+    await prepareResume({ db, content, lease, end: async () => 'stuck' }, run, null, false);
+    const parts = { db, content, lease, bus: new TransientBus(), recent: new RecentEvents() };
+    const busy = async () => {
+      throw new AppFailure(err('env.gpu-busy', 'The GPU stays busy.').error);
+    };
+    await expect(new RunLogStore(parts).step('r1.a0.eval', jobRequest, busy)).rejects.toThrow();
+    expect((await prepareResume({ db, content, lease }, run, null, false)).killed).toBe(1);
+    await lease.release();
     await db.close();
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { DraftFault, DraftParam, DraftView } from '../../main/contract/index.ts';
+import { type DraftFault, type DraftParam, type DraftView, type OwnTaskTexts, ok } from '../../main/contract/index.ts';
 import { viewDraft } from '../../main/evaluate/task/index.ts';
+import type { Protocol } from '../../renderer/api/protocol.ts';
 import {
   dimsOf,
   draftOptions,
@@ -18,7 +19,7 @@ import {
   understoodText,
   wrongCells,
 } from '../../renderer/screens/newtask/model.ts';
-import { restored } from '../../renderer/screens/newtask/store.ts';
+import { askDraft, checkAndAdd, restored, useTasks } from '../../renderer/screens/newtask/store.ts';
 
 const source = `extern "C" void axpy(const float* x, float* y, const int* idx, float a, int n, int m) {
 }
@@ -210,5 +211,77 @@ describe('files', () => {
       JSON.stringify({ fresh, changes: { mine: { loaded: {} } } }),
     ])
       expect(restored(wrong), wrong).toEqual(nothing);
+  });
+});
+
+describe('what is written while a check is under way', () => {
+  /** The engine: drafts as it makes them; what is added waits until the test lets it go on. */
+  function engine(added: string) {
+    let finish = (): void => undefined;
+    const done = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const call = async (method: string, params: { source: string; options: Parameters<typeof viewDraft>[1] }) => {
+      if (method === 'tasks.draft') return ok(viewDraft(params.source, params.options));
+      await done;
+      return ok({ task: added, dtypes: ['fp32'], compiled: [], replaced: false, notes: [] });
+    };
+    return { api: { call } as unknown as Protocol, finish };
+  }
+  /** A new task, complete, with its check begun. */
+  async function begun() {
+    const { api, finish } = engine('axpy');
+    const tasks = useTasks.getState();
+    tasks.startOver();
+    tasks.set({ source, form: whole });
+    expect(await askDraft(api)).toBeNull();
+    tasks.edit('reference.h', 'mine');
+    const { fresh, view } = useTasks.getState();
+    const files = filesToAdd(fresh.source, fresh.edited, view) as OwnTaskTexts;
+    const check = checkAndAdd(api, '', files, false);
+    return { api, finish, check };
+  }
+
+  test('nothing: the screen is ready for the next one', async () => {
+    const { finish, check } = await begun();
+    finish();
+    expect(await check).toEqual({ task: 'axpy', newer: false });
+    expect(useTasks.getState().fresh.source).toBe('');
+  });
+
+  test.each<[string, () => void]>([
+    ['a source', () => useTasks.getState().set({ source: `${source}// more` })],
+    ['a reference', () => useTasks.getState().edit('reference.h', 'other')],
+    ['a field, about which the engine has not answered yet', () => useTasks.getState().setForm({ title: 'Other' })],
+  ])('%s stays, and only the check is over', async (_what, write) => {
+    const { finish, check } = await begun();
+    write();
+    const { fresh } = useTasks.getState();
+    finish();
+    expect(await check).toEqual({ task: 'axpy', newer: true });
+    expect(useTasks.getState().fresh).toEqual(fresh);
+    expect(useTasks.getState().checks).toEqual({});
+  });
+
+  test('a task that is changed: newer texts stay, against those that were added', async () => {
+    const tasks = useTasks.getState();
+    const [read, added, newer] = ['a', 'b', 'c'].map((text) => ({ 'task.json': '{}', 'reference.h': text }));
+    const change = async (id: string, write?: string) => {
+      const { api, finish } = engine(id);
+      tasks.discard('mine');
+      tasks.load('mine', read as OwnTaskTexts);
+      tasks.change('mine', 'reference.h', 'b');
+      const check = checkAndAdd(api, 'mine', added as OwnTaskTexts, true);
+      if (write !== undefined) tasks.change('mine', 'reference.h', write);
+      finish();
+      return [(await check)?.newer, useTasks.getState().changes.mine];
+    };
+    expect(await change('mine')).toEqual([false, undefined]);
+    expect(await change('mine', 'c')).toEqual([true, { loaded: added, texts: newer }]);
+    // Back to what it was before: that, too, is newer than what was added.
+    expect(await change('mine', 'a')).toEqual([true, { loaded: added, texts: read }]);
+    // Added under another id: the files of this one are as they were.
+    expect(await change('other', 'c')).toEqual([true, { loaded: read, texts: newer }]);
+    tasks.discard('mine');
   });
 });

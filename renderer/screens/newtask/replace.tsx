@@ -14,8 +14,8 @@ interface Question {
 }
 
 /**
- * Checks files and takes them in. Where another task of the user's has that id, it is asked first. When it is done and this screen is
- * still shown, the task is opened.
+ * Checks files and takes them in. Where another task of the user's has that id, it is asked first. When it is done, this screen is
+ * still shown and nothing else was written on it meanwhile, the task is opened.
  * @param task that is changed; '' for a new one.
  */
 export function useAdding(task: string): {
@@ -27,12 +27,13 @@ export function useAdding(task: string): {
   const [question, setQuestion] = useState<Question | null>(null);
   const begin = useCallback(
     async (files: OwnTaskTexts, replace: boolean) => {
-      const id = await checkAndAdd(api, task, files, replace);
+      const added = await checkAndAdd(api, task, files, replace);
       const { screen, path } = parseRoute(window.location.hash);
       const here = screen === 'newtask' && (path[0] ?? '') === task;
-      if (id !== null && here) go('kernel', [id, dtypeIn(files)]);
+      // What was written meanwhile is not left behind.
+      if (added !== null && !added.newer && here) go('kernel', [added.task, dtypeIn(files)]);
       const error = useTasks.getState().checks[task]?.error;
-      if (id === null && error && !here) toastError(error);
+      if (added === null && error && !here) toastError(error);
     },
     [api, task],
   );

@@ -5,7 +5,15 @@ import { ownTaskFileLimit, ownTaskFiles } from '../../../main/contract/own-task.
 import type { AppError } from '../../../main/contract/result.ts';
 import type { Protocol } from '../../api/protocol.ts';
 import { remember, remembered, toast } from '../../state/shell.ts';
-import { draftOptions, type EditedFiles, emptyForm, type Form, type FormFile, refusedFile } from './model.ts';
+import {
+  draftOptions,
+  type EditedFiles,
+  emptyForm,
+  type Form,
+  type FormFile,
+  filesToAdd,
+  refusedFile,
+} from './model.ts';
 
 /** A new task: source, form, and what was written over the form's files. */
 export interface Fresh {
@@ -178,16 +186,50 @@ const setCheck = (task: string, check: Check | null): void =>
     checks: check === null ? without(checks, task) : { ...checks, [task]: check },
   }));
 
+const sameTexts = (a: OwnTaskTexts | null | undefined, b: OwnTaskTexts): boolean =>
+  a != null && ownTaskFiles.every((file) => a[file] === b[file]);
+
+/** What is written still is what was added. A form that was changed after the last answer is another one, whatever that answer says. */
+function isStill(task: string, added: OwnTaskTexts): boolean {
+  const { fresh, view, asked, changes } = useTasks.getState();
+  if (task !== '') return sameTexts(changes[task]?.texts, added);
+  const answered = JSON.stringify([fresh.source, draftOptions(fresh.form, view)]) === asked;
+  return answered && sameTexts(filesToAdd(fresh.source, fresh.edited, view), added);
+}
+
+/** Drops what was added; what was written while it was checked stays. Gives back whether something did. */
+function keepNewer(task: string, files: OwnTaskTexts, added: string): boolean {
+  const { fresh, changes, startOver, discard } = useTasks.getState();
+  if (isStill(task, files)) {
+    if (task === '') startOver();
+    else discard(task);
+    return false;
+  }
+  if (task === '') return fresh.source !== '' || Object.keys(fresh.edited).length > 0;
+  const newer = changes[task];
+  if (newer === undefined) return false;
+  // Under another id the files of this task are as they were.
+  if (added === task) useTasks.setState({ changes: { ...changes, [task]: { ...newer, loaded: files } } });
+  return true;
+}
+
+export interface Added {
+  readonly task: string;
+  /** What was written while it was checked is still on the screen. */
+  readonly newer: boolean;
+}
+
 /**
- * Checks files and takes them in; goes on when the user looks elsewhere. Gives back the task's id, or null where it was refused.
+ * Checks files and takes them in; goes on when the user looks elsewhere, and loses nothing that is written meanwhile. Gives back null
+ * where it was refused.
  * @param task that is changed; '' for a new one.
  */
 export async function checkAndAdd(
-  api: Protocol,
+  api: Pick<Protocol, 'call'>,
   task: string,
   files: OwnTaskTexts,
   replace: boolean,
-): Promise<string | null> {
+): Promise<Added | null> {
   if (useTasks.getState().checks[task]?.abort) return null;
   const abort = new AbortController();
   const at = (note: string): void => setCheck(task, { abort, note, error: null, files });
@@ -199,11 +241,15 @@ export async function checkAndAdd(
     return null;
   }
   setCheck(task, null);
-  if (task === '') useTasks.getState().startOver();
-  else useTasks.getState().discard(task);
-  toast(`${answer.value.task} is in the list of kernels.`, { tone: 'good', detail: whatWasDone(answer.value) });
+  const newer = keepNewer(task, files, answer.value.task);
+  const detail = whatWasDone(answer.value);
+  const kept = 'What you wrote since then is still here and not part of it: check and add it again to replace it.';
+  toast(`${answer.value.task} is in the list of kernels.`, {
+    tone: 'good',
+    detail: newer ? `${detail} ${kept}` : detail,
+  });
   for (const note of answer.value.notes) toast(note);
-  return answer.value.task;
+  return { task: answer.value.task, newer };
 }
 
 function whatWasDone({ compiled, replaced }: AddedTask): string {

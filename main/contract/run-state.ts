@@ -1,5 +1,5 @@
 import { confirmedFigures } from './confirmed.ts';
-import type { Evaluation } from './evaluation.ts';
+import { type Evaluation, isValidOutcome } from './evaluation.ts';
 import type { Waiting } from './job.ts';
 import type { AppError } from './result.ts';
 import type { RunConfig, RunEvent, RunStatus, RunSummary } from './run.ts';
@@ -124,7 +124,9 @@ function withUsage(usage: UsageState, e: Extract<RunEvent, { type: 'usage' }>): 
 }
 
 function endRound(state: RunState, e: Extract<RunEvent, { type: 'round-ended' }>): RunState {
-  const next = withRound(state, e.round, (r) => ({ ...r, ended: true, accepted: e.accepted, score: e.score }));
+  // Older programs kept the figure of races and of impossible times too.
+  const score = e.outcome === null || isValidOutcome(e.outcome) ? e.score : null;
+  const next = withRound(state, e.round, (r) => ({ ...r, ended: true, accepted: e.accepted, score }));
   if (!e.accepted) return next;
   const winner = next.rounds.find((r) => r.round === e.round)?.attempts.findLast((a) => a.outcome === 'accepted');
   if (winner === undefined || winner.evaluation === null) return next;

@@ -5,6 +5,8 @@ import {
   type Dtype,
   type Evaluation,
   err,
+  isValidOutcome,
+  type Outcome,
   type RunEvent,
   resultFigures,
   sanitizedOf,
@@ -68,7 +70,10 @@ export function partsOfVersion(id: string): { run: string; round: number; attemp
 function toRow(cells: Cells): VersionRow {
   const [run, round, attempt, task, dtype, kind, label, outcome, reason, verified, value, lo, hi, level] = cells;
   const [, , , , , , , , , , , , , , pMin, bottleneck, launchBound, maxUlp, registers, gpu, at, parent, note] = cells;
-  const score = value === null || lo === null || hi === null || level === null ? null : { value, lo, hi, level };
+  // Rows that older programs wrote hold the figures of races and of impossible times too.
+  const right = outcome !== null && isValidOutcome(outcome as Outcome);
+  const measured = value !== null && lo !== null && hi !== null && level !== null;
+  const score = right && measured ? { value, lo, hi, level } : null;
   return {
     id: versionId(run, round, attempt),
     run,
@@ -82,7 +87,7 @@ function toRow(cells: Cells): VersionRow {
     reason,
     verified: verified === 1,
     score,
-    pMin,
+    pMin: right ? pMin : null,
     sanitized: sanitizedOf({ outcome, reason }),
     bottleneck,
     launchBound: launchBound === null ? null : launchBound === 1,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Evaluation } from '../../main/contract/index.ts';
+import type { Evaluation, RunEvent } from '../../main/contract/index.ts';
 import { type Evaluator, optimize, stateOf, summarize } from '../../main/optimizer/index.ts';
 import {
   byVerdict,
@@ -59,6 +59,16 @@ const firstSample = (): Evaluation => {
   const e = evaluation('not-faster', 0.9);
   return { ...e, figures: e.figures && { ...e.figures, phase: 'nominate' } };
 };
+
+it.each([
+  ['race', null],
+  ['suspect', null],
+  ['trade-off', 4],
+  ['not-faster', 4],
+] as const)('a round that an older program ended with %s and P = 4 has the score %s', (outcome, score) => {
+  const ended: RunEvent = { type: 'round-ended', round: 1, accepted: false, outcome, score: 4 };
+  expect(stateOf([ended]).rounds[0]?.score).toBe(score);
+});
 
 describe('a run that goes on on another machine', () => {
   it('measures origin and best again before the Planner is asked, who is told of this machine', async () => {

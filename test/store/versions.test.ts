@@ -125,6 +125,30 @@ describe('the list of versions', () => {
   });
 });
 
+it('a race or an impossible time has no score, although an older program kept one in its row', async () => {
+  const folder = tempFolder();
+  const store = await Store.open(folder);
+  const driven = await store.begin(newRun());
+  const outcomes = ['race', 'suspect', 'trade-off', 'not-faster', 'accepted'] as const;
+  for (const [attempt, outcome] of outcomes.entries()) {
+    await driven.log.event(`s${attempt}`, { type: 'attempt-started', round: 1, attempt });
+    await driven.log.event(`e${attempt}`, { type: 'evaluated', round: 1, attempt, evaluation: evaluation(outcome, 2) });
+  }
+  await driven.release();
+  const db = await Connection.open(join(folder, 'history.db'), { busyMs: 1000, existing: true });
+  await db.run('UPDATE versions SET score = 9, score_lo = 8, score_hi = 10, score_level = 0.99, p_min = 7');
+  await db.close();
+  const rows = new Map((await store.versions()).map((v) => [v.outcome, [v.score?.value ?? null, v.pMin]]));
+  expect(Object.fromEntries(rows)).toEqual({
+    race: [null, null],
+    suspect: [null, null],
+    'trade-off': [9, 7],
+    'not-faster': [9, 7],
+    accepted: [9, 7],
+  });
+  await store.close();
+});
+
 describe('versions measured again on another machine', () => {
   const accepted = (round: number, score: number): RunEvent[] => [
     { type: 'attempt-started', round, attempt: 0 },

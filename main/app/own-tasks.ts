@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { fileFault } from '../base/fault.ts';
 import { writeOutput } from '../base/files.ts';
-import { readInput } from '../base/input.ts';
+import { sha256Hex } from '../base/hash.ts';
+import { readInput, readRegular } from '../base/input.ts';
 import { ensureDir, ownTasksDir } from '../base/paths.ts';
 import {
   type AppError,
@@ -143,12 +144,27 @@ export async function addOwnTask(app: AppContext, params: AddParams, ctx: Servic
   if (broken) throw brokenFile(broken, folder);
   if (ctx.signal?.aborted) throw new AppFailure(err('cancelled', 'Cancelled: nothing was added.').error);
   const part = await copyTask(task, folder, target);
-  const former = exists ? await putAside(id) : null;
-  await rename(part, target).catch(async (fault: unknown) => {
-    await rm(part, { recursive: true, force: true });
-    throw fileFault(fault, target, 'Writing the task');
-  });
+  const former = await putInPlace(part, id, exists);
   return { task: id, dtypes, folder: target, compiled, former, notes };
+}
+
+/**
+ * Makes a copied folder the task of that id, in the place of the former one where there is one. What fails leaves the former in the list
+ * and the copy nowhere. Gives back where the former lies.
+ */
+export async function putInPlace(part: string, id: string, exists: boolean): Promise<string | null> {
+  const target = join(ownTasksDir(), id);
+  let former: string | null = null;
+  try {
+    former = exists ? await putAside(id) : null;
+    await rename(part, target);
+    return former;
+  } catch (fault) {
+    await rm(part, { recursive: true, force: true });
+    // Where another one took the place meanwhile, that one stays, and this one is kept aside.
+    if (former !== null) await rename(former, target).catch(() => undefined);
+    throw fileFault(fault, target, 'Writing the task');
+  }
 }
 
 /** Line of the file that the compiler's first error is about; undefined: it names none. */
@@ -237,13 +253,25 @@ function verdictOf(step: StepResult): Pick<CompiledFile, 'state' | 'why' | 'deta
   return { state: 'fails', why: firstError(detail) || message || step.status, detail: detail || undefined };
 }
 
-/** Copies exactly the files that were read and checked to a folder beside the target, to be renamed; gives back its name. */
-async function copyTask(task: LoadedTask, from: string, target: string): Promise<string> {
+/**
+ * Copies exactly the files that were read and checked to a folder beside the target, to be renamed; gives back its name. Throws
+ * AppFailure `input.file` where one is no longer what was checked.
+ */
+export async function copyTask(task: LoadedTask, from: string, target: string): Promise<string> {
   const own = ensureDir(ownTasksDir());
   const part = join(own, `.part-${basename(target)}-${randomBytes(4).toString('hex')}`);
   try {
     await mkdir(part, { mode: 0o700 });
-    for (const name of Object.keys(task.hashes)) await writeFile(join(part, name), await readFile(join(from, name)));
+    for (const [name, hash] of Object.entries(task.hashes)) {
+      const text = readRegular(join(from, name), { limit: ownTaskFileLimit });
+      if (text === null || sha256Hex(text) !== hash)
+        throw failure(
+          'input.file',
+          `${join(from, name)} was changed while it was checked: nothing was added.`,
+          'Add the folder again.',
+        );
+      await writeFile(join(part, name), text);
+    }
     return part;
   } catch (fault) {
     await rm(part, { recursive: true, force: true });

@@ -12,7 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadTask, taskIds } from '../../main/evaluate/task/index.ts';
+import { copyTask, putInPlace } from '../../main/app/own-tasks.ts';
+import { unwrap } from '../../main/contract/index.ts';
+import { loadTask, loadTaskFrom, taskIds } from '../../main/evaluate/task/index.ts';
 import { unknownNames } from '../../main/evaluate/task/reference-names.ts';
 import { inProcess } from '../cli/program.ts';
 import { root } from './lab.ts';
@@ -175,6 +177,46 @@ describe('a task of the user’s own', { timeout: 300_000 }, () => {
     }
     expect(readdirSync(full)).toEqual(['thesis.txt']);
     expect((await run('tasks', 'new', join(home, 'saxpy.cu'), '--count', 'nonsense')).code).toBe(2);
+  });
+
+  it('that cannot be put in place leaves the former in the list, and no copy', async () => {
+    const copied = (text: string): string => {
+      mkdirSync(own(), { recursive: true });
+      const part = mkdtempSync(join(own(), '.part-twin-'));
+      writeFileSync(join(part, 'task.json'), text);
+      return part;
+    };
+    const now = () => readFileSync(join(own(), 'twin/task.json'), 'utf8');
+    const parts = () => readdirSync(own()).filter((name) => name.startsWith('.part-'));
+    expect(await putInPlace(copied('first'), 'twin', false)).toBeNull();
+    const former = (await putInPlace(copied('second'), 'twin', true)) as string;
+    expect([readFileSync(join(former, 'task.json'), 'utf8'), now()]).toEqual(['first', 'second']);
+    // The copy is gone: the rename fails once the former is aside.
+    await expect(putInPlace(join(own(), '.part-gone'), 'twin', true)).rejects.toThrow('Writing the task');
+    expect(now()).toBe('second');
+    // Another one has just put the former aside.
+    await expect(putInPlace(copied('third'), 'absent', true)).rejects.toThrow('Moving the task');
+    expect(parts()).toEqual([]);
+    rmSync(join(own(), 'twin'), { recursive: true });
+  });
+
+  it('is copied as it was checked: a file that was edited meanwhile is refused', async () => {
+    const shipped = join(root, 'kernels/mskernelbench/vector_add');
+    const folder = join(home, 'edited');
+    mkdirSync(folder);
+    for (const name of ['task.json', 'origin.fp32.cu', 'origin.bf16.cu', 'reference.h'])
+      writeFileSync(join(folder, name), readFileSync(join(shipped, name)));
+    const task = unwrap(loadTaskFrom(folder));
+    const target = join(own(), 'edited');
+    const part = await copyTask(task, folder, target);
+    expect(readdirSync(part).sort()).toEqual(Object.keys(task.hashes).sort());
+    rmSync(part, { recursive: true });
+    const before = readdirSync(own());
+    for (const edit of [(file: string) => writeFileSync(file, '// other'), (file: string) => rmSync(file)]) {
+      edit(join(folder, 'reference.h'));
+      await expect(copyTask(task, folder, target)).rejects.toThrow(/reference\.h was changed while it was checked/);
+    }
+    expect(readdirSync(own())).toEqual(before);
   });
 
   it('never takes the name of one that ships, and what is broken hides no other', async () => {

@@ -1,4 +1,4 @@
-import { confirmedFigures } from './confirmed.ts';
+import { confirmedFigures, resultFigures } from './confirmed.ts';
 import { type Evaluation, isValidOutcome } from './evaluation.ts';
 import type { Waiting } from './job.ts';
 import type { AppError } from './result.ts';
@@ -144,12 +144,14 @@ function remeasure(state: RunState, e: Extract<RunEvent, { type: 'remeasured' }>
   if (e.best === null) return state.best === null || state.best.round === 0 ? { ...known, best: origin } : known;
   const { round, attempt, evaluation } = e.best;
   const held = e.bestRound === round;
-  const next = withAttempt(known, round, attempt, {
+  const measured = withAttempt(known, round, attempt, {
     evaluation,
     measuredBy: `${e.position}.remeasure.best`,
     // What made it the best stands, unless it was taken back here or found once more.
     ...(held && evaluation.outcome !== 'accepted' ? {} : { outcome: evaluation.outcome, reason: evaluation.reason }),
   });
+  const score = resultFigures(evaluation)?.score?.value ?? null;
+  const next = withRound(measured, round, (r) => ({ ...r, score }));
   if (state.best?.round !== round) return next;
   return { ...next, best: held ? { ...state.best, evaluation } : origin };
 }

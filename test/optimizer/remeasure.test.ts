@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Evaluation, RunEvent } from '../../main/contract/index.ts';
 import { type Evaluator, optimize, stateOf, summarize } from '../../main/optimizer/index.ts';
+import { roundEnd } from '../../renderer/screens/run/timeline-model.ts';
 import {
   byVerdict,
   Crash,
@@ -68,6 +69,18 @@ it.each([
 ] as const)('a round that an older program ended with %s and P = 4 has the score %s', (outcome, score) => {
   const ended: RunEvent = { type: 'round-ended', round: 1, accepted: false, outcome, score: 4 };
   expect(stateOf([ended]).rounds[0]?.score).toBe(score);
+});
+
+it.each([
+  ['holds', evaluation('accepted', 1.2), 1.2, 'best'],
+  ['holds with a size that is slower', evaluation('trade-off', 1.3), 1.3, 'best'],
+  ['is wrong', evaluation('wrong-result', null), null, 'withdrawn'],
+  ['is slower', evaluation('not-faster', 0.8), 0.8, 'withdrawn'],
+])('the round of a best that %s on another machine has the P of that machine', async (_, best, score, end) => {
+  const { state, summary } = await drive('r2.planner', best);
+  const [first, second] = state.rounds;
+  expect([first?.score, summary.rounds[0]?.score]).toEqual([score, score]);
+  expect([first && roundEnd(first), second && roundEnd(second)]).toEqual([end, 'none']);
 });
 
 describe('a run that goes on on another machine', () => {

@@ -8,6 +8,7 @@ import { ratio } from '../../ui/format.ts';
 import { Tabs } from '../../ui/panels.tsx';
 import { Messages } from './messages.tsx';
 import { placeOf } from './positions.ts';
+import { type RoundEnd, roundEnd } from './timeline-model.ts';
 
 interface Props {
   readonly run: string;
@@ -24,7 +25,15 @@ function plannerPositions(steps: readonly StepLine[], round: number): string[] {
   return asked.length > 0 ? asked.map((s) => s.position) : [`r${round}.planner`];
 }
 
+const ENDS: Record<RoundEnd, string> = {
+  best: 'made a new best',
+  withdrawn: 'a new best, until the machine changed',
+  none: 'made no new best',
+};
+
 export function RoundDetail({ run, view, steps, round, tab }: Props) {
+  const end = roundEnd(round);
+  const holds = end === 'best';
   const shown = tab ?? (round.scheme === '' && !round.ended ? 'messages' : 'scheme');
   return (
     <Tabs
@@ -42,8 +51,8 @@ export function RoundDetail({ run, view, steps, round, tab }: Props) {
         <div className="detail">
           <div className="row">
             {round.ended ? (
-              <Badge tone={round.accepted ? 'good' : 'neutral'} icon={round.accepted ? 'check' : 'equal'}>
-                {round.accepted ? 'made a new best' : 'made no new best'}
+              <Badge tone={holds ? 'good' : 'neutral'} icon={holds ? 'check' : 'equal'}>
+                {ENDS[end]}
               </Badge>
             ) : (
               <Badge tone="info" icon="wait">

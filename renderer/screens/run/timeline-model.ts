@@ -5,6 +5,7 @@
 import type { StepLine } from '../../../main/contract/api.ts';
 import { resultFigures } from '../../../main/contract/confirmed.ts';
 import type { Estimate, Evaluation } from '../../../main/contract/evaluation.ts';
+import type { RoundState } from '../../../main/contract/run-state.ts';
 import type { RunView } from '../../state/run-view.ts';
 import { jobStepName, placeOf, stepName } from './positions.ts';
 
@@ -137,3 +138,11 @@ export interface MoneyLeft {
 /** null limit: no limit was set. */
 export const moneyLeft = (maxUsd: number | null, spent: number, unknown: number): MoneyLeft | null =>
   maxUsd === null ? null : { usd: Math.max(0, maxUsd - spent), atMost: unknown > 0 };
+
+/** What a round that ended came to: a best, one that did not hold on the machine where it was measured again, or none. */
+export type RoundEnd = 'best' | 'withdrawn' | 'none';
+
+export function roundEnd({ accepted, attempts }: Pick<RoundState, 'accepted' | 'attempts'>): RoundEnd {
+  if (!accepted) return 'none';
+  return attempts.some((a) => a.outcome === 'accepted') ? 'best' : 'withdrawn';
+}

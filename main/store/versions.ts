@@ -222,12 +222,24 @@ async function noteRemeasured(tx: Tx, run: string, e: Extract<RunEvent, { type: 
     { round, attempt },
     cells.filter(([name]) => !keep.includes(name)),
   );
+  if (!held) await noteOtherBase(tx, run, e.position, versionId(run, round, attempt));
   await tx.run(
     `UPDATE runs SET score = ?1 WHERE id = ?2
      AND NOT EXISTS (SELECT 1 FROM versions WHERE run = ?2 AND round > ?3 AND outcome = 'accepted')`,
     [held ? (confirmedFigures(evaluation)?.score?.value ?? null) : 1, run, round],
   );
 }
+
+/** A version whose row was there before its best was taken back, and before its Coder was asked: it is made from the origin then. */
+async function noteOtherBase(tx: Tx, run: string, position: string, withdrawn: string): Promise<void> {
+  const coder = /^r(\d+)\.a(\d+)\.coder$/.exec(position);
+  if (coder === null) return;
+  await tx.run(
+    `UPDATE versions SET parent = ?, rev = ${nextRev} WHERE run = ? AND round = ? AND attempt = ? AND parent = ?`,
+    [versionId(run, 0, 0), run, Number(coder[1]), Number(coder[2]), withdrawn],
+  );
+}
+
 const verdictColumns: readonly string[] = ['outcome', 'reason'];
 
 /** Takes one durable event into rows; called in the event's own transaction, once per event. */

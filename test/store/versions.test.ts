@@ -198,6 +198,20 @@ describe('versions measured again on another machine', () => {
     expect(rows.get('r3.a0')?.parent).toMatch(/:origin$/);
   });
 
+  it.each([
+    ['r3.a0.coder', 0, 'origin'],
+    ['r3.a0.coder', 2, 'r2.a0'],
+    ['r3.a0.compiler', 0, 'r2.a0'],
+  ])(
+    'at %s, with the best of round %i from there on, the version begun before is made from %s',
+    async (at, best, from) => {
+      const begun: RunEvent = { type: 'attempt-started', round: 3, attempt: 0 };
+      const measured = remeasured(evaluation(best === 0 ? 'wrong-result' : 'accepted', best === 0 ? null : 1.2), best);
+      const { rows } = await told(begun, { ...measured, position: at } as RunEvent);
+      expect(rows.get('r3.a0')?.parent).toMatch(new RegExp(`:${from}$`));
+    },
+  );
+
   it('told late, it leaves the score of a later best', async () => {
     const { score } = await told(...accepted(3, 2), remeasured(evaluation('wrong-result', null), 0));
     expect(score).toBe(2);

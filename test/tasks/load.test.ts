@@ -538,6 +538,14 @@ describe('a damaged task.json', () => {
     expect(refusal(parse(file))).toBe('accepted');
   });
 
+  it('may end its lines as Windows does, where several lines may be', () => {
+    const task = (change: object) => parse({ ...raw('softmax'), ...change });
+    expect(task({ prompt: 'First line.\r\nSecond line.\r\n' }).ok).toBe(true);
+    expect(refusal(task({ prompt: 'shown\rhidden' }))).toMatch(/prompt: .*found U\+000D at position 6/);
+    expect(refusal(task({ prompt: 'shown\r\r\nhidden' }))).toMatch(/prompt: .*found U\+000D at position 6/);
+    expect(refusal(task({ title: 'a\r\nb' }))).toMatch(/title: expected one line .*found U\+000D at position 2/);
+  });
+
   it.each(cases)('is refused: %s', (_, damage, message) => {
     const file = raw();
     damage(file);

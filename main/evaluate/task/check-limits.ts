@@ -29,9 +29,10 @@ const lengths = { line: 200, prose: 4_000, prompt: 40_000 } as const;
 
 /**
  * What changes how a text is shown, or shows nothing: controls, line and paragraph separators, direction overrides and isolates, invisible
- * characters. The joiners U+200C and U+200D belong to the spelling of several languages.
+ * characters. The joiners U+200C and U+200D belong to the spelling of several languages. Lines may end as Windows writes them; alone, a
+ * carriage return writes over its line.
  */
-const invisible = /(?![\n\t\u200C\u200D])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\u2028\u2029]/u;
+const invisible = /(?!\r\n|[\n\t\u200C\u200D])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\u2028\u2029]/u;
 
 const codePoint = (char: string): string =>
   `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
@@ -39,7 +40,7 @@ const codePoint = (char: string): string =>
 function checkText(text: string, path: string, kind: keyof typeof lengths, report: Report): void {
   if (text.trim() === '') report(path, 'expected some text, found none');
   if (text.length > lengths[kind]) report(path, `expected at most ${lengths[kind]} characters, found ${text.length}`);
-  const odd = (kind === 'line' ? /[\n\t]/.exec(text) : null) ?? invisible.exec(text);
+  const odd = (kind === 'line' ? /[\r\n\t]/.exec(text) : null) ?? invisible.exec(text);
   if (odd)
     report(
       path,

@@ -1,5 +1,10 @@
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, test } from 'vitest';
 import type { TaskEntry } from '../../main/contract/index.ts';
+import { ApiContext } from '../../renderer/api/client.ts';
+import { Protocol } from '../../renderer/api/protocol.ts';
+import { Edit } from '../../renderer/screens/kernel/edit.tsx';
 import {
   addressOf,
   categoriesOf,
@@ -76,4 +81,20 @@ test('arguments: blanks part, quotes keep, an open quote is a fault', () => {
   expect(splitArgs('-D"open')).toBeNull();
   for (const args of [['-O3', '-maxrregcount=64'], ['-DX=a b'], [''], ['say "hi"']])
     expect(splitArgs(joinArgs(args))).toEqual(args);
+});
+
+test('a copy is evaluated at sizes that its task has', () => {
+  const props = { task: 'mine', dtype: 'fp32', parent: null, parentName: 'origin', parentSource: 'x' } as const;
+  const more = { parentArgs: [], signature: null, run: null, onClose: () => undefined };
+  const shown = (large: number, sizeSet: 'published' | 'large'): string => {
+    const edit = createElement(Edit, { ...props, ...more, sizeSet, sizes: { published: 5, large } });
+    const page = renderToStaticMarkup(createElement(ApiContext, { value: new Protocol() }, edit));
+    return /<label[^>]*>Sizes<.*?<\/select>.*?(?=<label)/.exec(page)?.[0] ?? page;
+  };
+  expect(shown(1, 'large')).toMatch(/<option value="large" selected="">large \(1\)</);
+  expect(shown(1, 'large')).not.toContain('no large sizes');
+  const none = shown(0, 'large');
+  expect(none).toMatch(/<option value="published" selected="">published \(5\)</);
+  expect(none).toMatch(/<option value="large" disabled="">large</);
+  expect(none).toContain('This task states no large sizes.');
 });

@@ -1,7 +1,8 @@
 import { useEffect, useMemo, useState } from 'react';
+import type { TaskEntry } from '../../../main/contract/api.ts';
 import { type ProfileMode, profileModes } from '../../../main/contract/profile.ts';
 import type { AppError } from '../../../main/contract/result.ts';
-import { type Dtype, type SizeSet, sizeSets } from '../../../main/contract/task.ts';
+import type { Dtype, SizeSet } from '../../../main/contract/task.ts';
 import { useApi } from '../../api/client.ts';
 import { setQuery } from '../../app/navigation.ts';
 import { remember, remembered } from '../../state/shell.ts';
@@ -9,6 +10,7 @@ import { Code, CodeDiff } from '../../ui/code.tsx';
 import { Button, Segmented, SelectField, TextField } from '../../ui/controls.tsx';
 import { ErrorBox } from '../../ui/feedback.tsx';
 import { Panel, Splitter } from '../../ui/panels.tsx';
+import { sizeChoice } from '../run/start-model.ts';
 import { LiveResult } from './live-result.tsx';
 import { joinArgs, splitArgs } from './model.ts';
 
@@ -16,6 +18,8 @@ interface Props {
   readonly task: string;
   readonly dtype: Dtype;
   readonly sizeSet: SizeSet;
+  /** How many sizes the task has; null: not known (yet). */
+  readonly sizes: TaskEntry['sizes'];
   /** The version copied; null: the task's origin. */
   readonly parent: string | null;
   readonly parentName: string;
@@ -37,7 +41,7 @@ export function Edit(props: Props) {
   const [text, setText] = useState(() => remembered(key) || parentSource);
   const [args, setArgs] = useState(joinArgs(parentArgs));
   const [label, setLabel] = useState('mine');
-  const [sizeSet, setSizeSet] = useState(props.sizeSet);
+  const [chosen, setChosen] = useState(props.sizeSet);
   const [profile, setProfile] = useState<ProfileMode>('filtered');
   const [executor, setExecutor] = useState<Executor>('local');
   const [view, setView] = useState<'edit' | 'diff'>('edit');
@@ -48,6 +52,9 @@ export function Edit(props: Props) {
     return () => clearTimeout(timer);
   }, [key, text, parentSource]);
 
+  const sizes = sizeChoice(props.sizes);
+  // From an address that was written for another task, or before its sizes were known.
+  const sizeSet = sizes.options.find(({ value }) => value === chosen)?.disabled ? 'published' : chosen;
   const compileArgs = useMemo(() => splitArgs(args), [args]);
   const evaluate = async () => {
     if (compileArgs === null) return;
@@ -128,8 +135,9 @@ export function Edit(props: Props) {
                 <SelectField
                   label="Sizes"
                   value={sizeSet}
-                  onChange={setSizeSet}
-                  options={sizeSets.map((value) => ({ value, label: value }))}
+                  onChange={setChosen}
+                  options={sizes.options}
+                  hint={sizes.why ?? undefined}
                 />
                 <SelectField
                   label="Profile"

@@ -39,6 +39,7 @@ export function TaskView({ task, dtype, query }: Props) {
         task={task}
         dtype={dtype}
         sizeSet={sizeSet}
+        sizes={data.sizes}
         parent={null}
         parentName="origin"
         parentSource={data.originSource}

@@ -33,6 +33,7 @@ export function VersionView({ version, query }: Props) {
         task={data.task}
         dtype={data.dtype}
         sizeSet="published"
+        sizes={task.data?.sizes ?? null}
         parent={data.id}
         parentName={data.id}
         parentSource={data.source}

@@ -134,7 +134,7 @@ export async function addOwnTask(app: AppContext, params: AddParams, ctx: Servic
     );
   ctx.emit({
     type: 'notice',
-    message: `Compiling reference.h and the original of ${id}; reference.h is called once in the sandbox, the original is not run.`,
+    message: `Compiling reference.h and the original of ${id}; reference.h is called in the sandbox, at up to two small sizes for each type; the original is not run.`,
   });
   const compiled: CompiledFile[] = [];
   const notes: string[] = [];

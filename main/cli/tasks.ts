@@ -40,7 +40,7 @@ export function taskCommands(program: Command, open: () => Session, finish: Fini
   tasks
     .command('add <folder>')
     .description(
-      'take in a task of your own: check every field, compile reference.h and the original, call reference.h once, copy the folder',
+      'take in a task of your own: check every field, compile reference.h and the original, call reference.h at up to two small sizes for each type, copy the folder',
     )
     .option('--replace', 'in the place of your task of the same id; the former one is kept aside')
     .option(...json)

@@ -105,8 +105,8 @@ export const apiParams = {
   /** A task from a source, as far as it goes: nothing is written, compiled or run. */
   'tasks.draft': z.strictObject({ source: ownTaskTextSchema, options: draftOptionsSchema }),
   /**
-   * Takes a task of the user's own in: every field is checked, reference and original are compiled in the sandbox. `replace`: in the
-   * place of the user's task of the same id, whose files are kept aside. Tells its progress.
+   * Takes a task of the user's own in: every field is checked, reference and original are compiled in the sandbox, and the reference is
+   * called there. `replace`: in the place of the user's task of the same id, whose files are kept aside. Tells its progress.
    */
   'tasks.add': z.strictObject({ files: ownTaskTextsSchema, replace: z.boolean().optional() }),
   /** Files of a task of the user's own, also of one that cannot be used. */

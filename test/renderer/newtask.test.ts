@@ -1,7 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { describe, expect, test, vi } from 'vitest';
 import { type DraftFault, type DraftParam, type DraftView, type OwnTaskTexts, ok } from '../../main/contract/index.ts';
 import { viewDraft } from '../../main/evaluate/task/index.ts';
-import type { Protocol } from '../../renderer/api/protocol.ts';
+import { ApiContext } from '../../renderer/api/client.ts';
+import { Protocol } from '../../renderer/api/protocol.ts';
+import Screen from '../../renderer/screens/newtask/index.tsx';
 import {
   dimsOf,
   draftOptions,
@@ -284,4 +288,16 @@ describe('what is written while a check is under way', () => {
     expect(await change('other', 'c')).toEqual([true, { loaded: read, texts: newer }]);
     tasks.discard('mine');
   });
+});
+
+test('before there is a kernel the screen says what will be done with it', () => {
+  vi.stubGlobal('window', { innerWidth: 1440 });
+  try {
+    const screen = createElement(Screen, { route: { screen: 'newtask', path: [], query: {} } });
+    const page = renderToStaticMarkup(createElement(ApiContext, { value: new Protocol() }, screen));
+    const words = page.replaceAll(/<[^>]*>/g, '');
+    expect(words).toContain('both are compiled in the sandbox, and reference.h is called there.');
+  } finally {
+    vi.unstubAllGlobals();
+  }
 });

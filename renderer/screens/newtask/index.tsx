@@ -219,7 +219,10 @@ const Guide = () => (
         Write <span className="mono">reference.h</span>: what every output element must be. Rewrites are proven against
         it.
       </li>
-      <li>Check and add: both are compiled in the sandbox. Then the kernel can be optimized like any other.</li>
+      <li>
+        Check and add: both are compiled in the sandbox, and <span className="mono">reference.h</span> is called there.
+        Then the kernel can be optimized like any other.
+      </li>
     </ol>
   </Empty>
 );

@@ -85,6 +85,7 @@ async function telling(drive: Drive, work: () => Promise<unknown>): Promise<RunR
 function noting(executor: Executor, log: RunLogStore, reports: string): Executor {
   return {
     name: executor.name,
+    discard: async (bundle, options) => executor.discard?.(bundle, options),
     async execute(bundle, options) {
       const reportFile = join(reports, reportName(options.position));
       const outcome = await executor.execute(bundle, { ...options, reportFile });
@@ -115,6 +116,7 @@ const watched = (log: RunLog, watch: (event: RunEvent) => void): RunLog => ({
     watch(event);
     await log.event(key, event);
   },
+  forget: (position) => log.forget(position),
   transient: (event) => log.transient(event),
 });
 

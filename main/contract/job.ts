@@ -162,4 +162,6 @@ export interface Waiting {
 export interface Executor {
   readonly name: 'local' | 'bundle' | 'recording';
   execute(bundle: JobBundle, options: ExecuteOptions): Promise<ExecuteOutcome>;
+  /** The result of this job led to no verdict: one that is kept (a bundle's) is not given again. */
+  discard?(bundle: JobBundle, options: Pick<ExecuteOptions, 'rootSeed' | 'position'>): Promise<void>;
 }

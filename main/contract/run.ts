@@ -218,6 +218,8 @@ export interface RunLog {
   ): Promise<{ kind: 'done'; response: T; replayed: boolean } | { kind: 'parked'; waiting: Waiting }>;
   /** Appends a durable event once: `key` makes it idempotent across resumes. */
   event(key: string, event: RunEvent): Promise<void>;
+  /** The stored response of `position` was none after all: the next `step` there executes again. */
+  forget(position: string): Promise<void>;
   /** Fire and forget. */
   transient(event: TransientEvent): void;
 }

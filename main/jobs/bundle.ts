@@ -53,6 +53,11 @@ export class BundleExecutor implements Executor {
     return { kind: 'parked', waiting: { for: 'bundle', path: folder, how: aside === null ? how : `${aside} ${how}` } };
   }
 
+  /** The result is set aside: asked again for the same job, it is to be run again. */
+  async discard(bundle: JobBundle, options: Pick<ExecuteOptions, 'rootSeed' | 'position'>): Promise<void> {
+    await BundleExecutor.setAside(this.folderOf(bundle, options));
+  }
+
   /** Where the bundle of this job, position and seed lies or will lie. */
   folderOf(bundle: JobBundle, options: Pick<ExecuteOptions, 'rootSeed' | 'position'>): string {
     return resolve(join(this.settings.root, bundleName(this.request(bundle, options))));

@@ -208,9 +208,31 @@ export class Steps {
     const { result } = outcome.response;
     this.#spent = afterJob(this.#spent, result.wallMs);
     const evaluation = verdictOn(result, fresh) ?? this.#deps.evaluator.interpret(request, bundle, result);
-    if (evaluation.outcome === 'environment') throw failed(environmentError(result, evaluation.reason));
+    if (evaluation.outcome === 'environment') throw await this.#noVerdict(position, bundle, result, evaluation.reason);
     this.#notePeaks(result);
     return evaluation;
+  }
+
+  /** Kept as an answer by a program that found a verdict in it: it is none, or every resume would stop here again. */
+  async #noVerdict(position: string, bundle: JobBundle, result: JobResult, reason: string): Promise<Stop> {
+    if (this.#measuresAgain) {
+      await this.event(`${position}.again.${this.drive}`, {
+        type: 'changed',
+        position,
+        what: `The measurement kept here gives no verdict (${reason}). A resume takes it again.`,
+      });
+      await this.#deps.log.forget(position);
+      await this.#discard(position, bundle);
+    }
+    return failed(environmentError(result, reason, this.#measuresAgain));
+  }
+
+  get #measuresAgain(): boolean {
+    return this.#deps.executor.name !== 'recording';
+  }
+
+  async #discard(position: string, bundle: JobBundle): Promise<void> {
+    await this.#deps.executor.discard?.(bundle, { rootSeed: this.#config.rootSeed, position });
   }
 
   #plan(request: EvaluationRequest) {
@@ -237,7 +259,10 @@ export class Steps {
     if (signal?.aborted) throw new AppFailure({ code: 'cancelled', message: 'The evaluation was cancelled.' });
     if (outcome.kind === 'parked') return outcome;
     const verdict = evaluator.interpret(request, bundle, outcome.result);
-    if (verdict.outcome === 'environment') throw new AppFailure(environmentError(outcome.result, verdict.reason));
+    if (verdict.outcome === 'environment') {
+      await this.#discard(position, bundle);
+      throw new AppFailure(environmentError(outcome.result, verdict.reason, this.#measuresAgain));
+    }
     onInterpreted({ result: outcome.result, evaluation: verdict });
     return { kind: 'done' as const, response: { kind: 'job' as const, result: outcome.result } };
   }

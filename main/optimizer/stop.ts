@@ -42,8 +42,11 @@ export function toStop(fault: unknown): Stop {
 
 const isCode = (code: string): code is ErrorCode => (errorCodes as readonly string[]).includes(code);
 
-/** Why a job gave no verdict on the candidate: the first step that its environment kept from running. */
-export function environmentError(result: JobResult, reason: string): AppError {
+/**
+ * Why a job gave no verdict on the candidate: the first step that its environment kept from running. `again`: a resume can measure once
+ * more; a recording cannot.
+ */
+export function environmentError(result: JobResult, reason: string, again: boolean): AppError {
   const steps = result.steps.filter((s) => s.reason !== undefined);
   const step = steps.find((s) => s.status === 'environment') ?? steps[0];
   const why = step?.reason;
@@ -51,7 +54,9 @@ export function environmentError(result: JobResult, reason: string): AppError {
   return {
     code,
     message: why?.message ?? reason,
-    remedy: why?.remedy ?? 'Mend the cause and resume the run: the evaluation is done again, nothing else is.',
+    remedy: again
+      ? (why?.remedy ?? 'Mend the cause and resume the run: the evaluation is done again, nothing else is.')
+      : 'A recording holds this one measurement, and this program finds no verdict in it: measure in a run, and record that.',
     detail: [step === undefined ? '' : `step ${step.id}`, reason, step?.stderr.slice(-2000) ?? '']
       .filter((t) => t !== '')
       .join('\n'),

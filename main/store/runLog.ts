@@ -203,6 +203,10 @@ export class RunLogStore implements RunLog {
     return this.#write((tx) => noteEnvironment(tx, this.run, now));
   }
 
+  async forget(position: string): Promise<void> {
+    await this.#write((tx) => this.#forget(tx, position));
+  }
+
   async #forget(tx: Tx, position: string): Promise<void> {
     await tx.run('DELETE FROM steps WHERE run = ? AND position = ?', [this.run, position]);
     await tx.run('DELETE FROM processes WHERE run = ? AND position = ?', [this.run, position]);

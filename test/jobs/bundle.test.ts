@@ -2,6 +2,7 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -93,6 +94,20 @@ describe('BundleExecutor', () => {
     writeFileSync(join(path, 'job.json'), '{');
     await park(root.path);
     expect((await readBundle(path)).request.jobHash).toBe(jobHash(bundle.job));
+  });
+
+  it('waits again for a job whose result led to no verdict; the result is kept beside', async () => {
+    using root = folder();
+    const { path, how } = await park(root.path);
+    await executor(root.path).discard(bundle, options);
+    await work(path);
+    await executor(root.path).discard(bundle, options);
+    expect(await park(root.path)).toEqual({ for: 'bundle', path, how });
+    expect(readdirSync(path).filter((name) => name.startsWith('result'))).toEqual([
+      expect.stringMatching(/^result\.bad-\d+\.json$/),
+    ]);
+    await work(path);
+    expect((await executor(root.path).execute(bundle, options)).kind).toBe('done');
   });
 
   it('refuses the result of a newer program; sets aside one that is broken or answers something else, and waits on', async () => {

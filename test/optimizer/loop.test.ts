@@ -377,6 +377,58 @@ describe('stops', () => {
     expect(provider.asked).toHaveLength(asked);
   });
 
+  const stricter = (reason: string): Partial<LoopDeps> => {
+    const evaluator = scriptedEvaluator();
+    return {
+      evaluator: {
+        ...evaluator,
+        interpret: (request, ...rest) =>
+          request.label.endsWith('r1.a0') && reason !== ''
+            ? evaluation('environment', null, reason)
+            : evaluator.interpret(request, ...rest),
+      },
+    };
+  };
+
+  it('a kept result in which this program finds no verdict is measured again by the next resume', async () => {
+    const log = new MemoryLog();
+    const provider = scripted(byVerdict({ 'r1.a0': 'accepted 1.5' }));
+    const discarded: string[] = [];
+    const executor = {
+      ...runsJobs(),
+      discard: async (_: unknown, at: { position: string }) => void discarded.push(at.position),
+    };
+    const drive = (name: string, reason: string) =>
+      optimize(loopConfig({ rounds: 1 }), loopDeps(log, provider, { executor, drive: name, ...stricter(reason) }));
+    expect((await drive('d0', '')).status).toBe('done');
+    const before = log.executed.length;
+    const stopped = await drive('d1', 'too few times');
+    expect([stopped.status, stopped.error?.message]).toEqual(['failed', 'too few times']);
+    expect(stopped.error?.remedy).toContain('the evaluation is done again, nothing else is');
+    expect(log.of('changed').at(-1)?.what).toContain('too few times');
+    expect([log.steps.has('r1.a0.eval'), discarded]).toEqual([false, ['r1.a0.eval']]);
+    expect(await drive('d2', '')).toMatchObject({ status: 'done', best: { score: 1.5 } });
+    expect(log.executed.slice(before)).toEqual(['r1.a0.eval']);
+    // Measured anew, and still without a verdict: a result that lies in a bundle is not taken once more.
+    log.steps.delete('r1.a0.eval');
+    await drive('d3', 'too few times');
+    expect([log.steps.has('r1.a0.eval'), discarded]).toEqual([false, ['r1.a0.eval', 'r1.a0.eval']]);
+  });
+
+  it('of a recording it is kept, and the error promises no new measurement', async () => {
+    const log = new MemoryLog();
+    const provider = scripted(byVerdict({ 'r1.a0': 'accepted 1.5' }));
+    const executor = { ...runsJobs(), name: 'recording' as const };
+    const drive = (reason: string) =>
+      optimize(loopConfig({ rounds: 1 }), loopDeps(log, provider, { executor, ...stricter(reason) }));
+    await drive('');
+    for (let i = 0; i < 2; i++) {
+      const { error } = await drive('too few times');
+      expect(error?.remedy).toMatch(/^A recording holds this one measurement/);
+      expect(log.steps.has('r1.a0.eval')).toBe(true);
+    }
+  });
+
   it('a provider error stops the run with its code; lost requests are booked as of unknown cost', async () => {
     const log = new MemoryLog();
     const provider: ChatProvider = {

@@ -69,6 +69,11 @@ export class MemoryLog implements RunLog {
     this.events.push(structuredClone({ key, event }));
   }
 
+  async forget(position: string): Promise<void> {
+    this.#write();
+    this.steps.delete(position);
+  }
+
   transient(event: TransientEvent): void {
     this.transients.push(event);
   }

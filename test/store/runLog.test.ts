@@ -125,6 +125,22 @@ describe('steps', () => {
     expect((await store.events(id)).map((e) => e.seq)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
   });
 
+  it('executes a forgotten step again, and keeps its new answer', async () => {
+    const store = await openStore();
+    const { log } = await store.begin(newRun());
+    const answer = (text: string) => async () => ({
+      kind: 'done' as const,
+      response: { kind: 'job' as const, result: jobResult(text) },
+    });
+    await log.step('r1.a0.eval', jobRequest, answer('first'));
+    await log.forget('r1.a0.eval');
+    for (const replayed of [false, true])
+      expect(await log.step('r1.a0.eval', jobRequest, answer('second'))).toMatchObject({
+        replayed,
+        response: { result: { steps: [{ stdout: 'second' }] } },
+      });
+  });
+
   it('forgets a step that was answered "no": nothing is open and no cost unknown', async () => {
     const store = await openStore();
     const first = await store.begin(newRun());

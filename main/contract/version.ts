@@ -8,7 +8,7 @@ export const FORMAT = {
   jobResult: 1,
   bundle: 1,
   recording: 1,
-  history: 3,
+  history: 4,
   settings: 1,
   prices: 1,
   bench: 1,

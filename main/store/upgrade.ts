@@ -13,7 +13,7 @@ interface EventSql {
 const told = ['run-started', 'baseline', 'attempt-started', 'evaluated', 'bad-reply', 'remeasured', 'round-ended'];
 
 /**
- * Fills the versions of a history written before there was a list of them, from the events of its runs. An evaluation whose file is
+ * Fills the versions of a history written before there was a list of them, or with fewer columns, from the events of its runs. An evaluation whose file is
  * missing or damaged leaves its version without figures, and says so: one bad file must not keep the whole history from opening.
  */
 export async function fillVersions(c: Connection, content: ContentFiles): Promise<void> {

@@ -9,7 +9,9 @@ import {
   type Outcome,
   type RunEvent,
   resultFigures,
+  sanitizedFact,
   sanitizedOf,
+  sanitizedOfFact,
   type VersionRow,
 } from '../contract/index.ts';
 import type { SqlValue } from './db/connection.ts';
@@ -23,7 +25,7 @@ import { drivers } from './lease.ts';
 
 /** Columns in the order in which rows are read; texts and numbers as they are stored. */
 const columns =
-  'run, round, attempt, task, dtype, kind, label, outcome, reason, verified, score, score_lo, score_hi, score_level, p_min, bottleneck, launch_bound, max_ulp, registers, gpu, at, parent, note, pinned, deleted_at';
+  'run, round, attempt, task, dtype, kind, label, outcome, reason, verified, score, score_lo, score_hi, score_level, p_min, bottleneck, launch_bound, max_ulp, registers, gpu, at, parent, note, pinned, deleted_at, sanitized';
 
 type Cells = [
   run: string,
@@ -51,6 +53,7 @@ type Cells = [
   note: string,
   pinned: number,
   deletedAt: string | null,
+  sanitized: string | null,
 ];
 
 /** "RUN:origin" of round 0, else "RUN:r1.a0". */
@@ -88,7 +91,7 @@ function toRow(cells: Cells): VersionRow {
     verified: verified === 1,
     score,
     pMin: right ? pMin : null,
-    sanitized: sanitizedOf({ outcome, reason }),
+    sanitized: sanitizedOfFact(cells[25]) ?? sanitizedOf({ outcome, reason }),
     bottleneck,
     launchBound: launchBound === null ? null : launchBound === 1,
     maxUlp,
@@ -119,6 +122,7 @@ function figuresOf(e: Evaluation): [string, SqlValue][] {
   const result = resultFigures(e);
   const score = result?.score ?? null;
   const verdict = e.profile?.verdict ?? null;
+  const sanitized = sanitizedOf(e);
   return [
     ['outcome', e.outcome],
     ['reason', e.reason],
@@ -132,6 +136,7 @@ function figuresOf(e: Evaluation): [string, SqlValue][] {
     ['launch_bound', verdict === null || verdict.bottleneck === null ? null : verdict.launchBound ? 1 : 0],
     ['max_ulp', e.error?.maxUlp ?? null],
     ['registers', e.build?.registers ?? null],
+    ['sanitized', sanitized === null ? null : sanitizedFact(sanitized)],
     ['gpu', e.gpu?.name ?? e.machine?.gpu?.name ?? null],
   ];
 }
@@ -240,7 +245,7 @@ async function noteOtherBase(tx: Tx, run: string, position: string, withdrawn: s
   );
 }
 
-const verdictColumns: readonly string[] = ['outcome', 'reason'];
+const verdictColumns: readonly string[] = ['outcome', 'reason', 'sanitized'];
 
 /** Takes one durable event into rows; called in the event's own transaction, once per event. */
 export async function noteVersion(tx: Tx, run: string, event: RunEvent, at: string): Promise<void> {

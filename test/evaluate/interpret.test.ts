@@ -12,7 +12,9 @@ import {
   type Sanitized,
   type SessionResult,
   type StepResult,
+  sanitizedFact,
   sanitizedOf,
+  sanitizedOfFact,
   sanitizedText,
   type TimeResult,
   unwrap,
@@ -305,8 +307,10 @@ describe('good results', () => {
     expect(e.reason.endsWith(why === '' ? 'over origin' : `${state === 'no' ? 'not' : state} sanitized: ${why})`)).toBe(
       true,
     );
-    // The row of the history holds the reason alone, and says the same.
-    expect(sanitizedOf({ outcome: e.outcome, reason: e.reason })).toEqual(e.sanitized);
+    // An older record has the reason alone: its remark is read, and without one nothing is known.
+    expect(sanitizedOf({ outcome: e.outcome, reason: e.reason })).toEqual(state === 'yes' ? null : e.sanitized);
+    // As the row of the history keeps it.
+    expect(sanitizedOfFact(sanitizedFact(e.sanitized as Sanitized))).toEqual(e.sanitized);
     expect(sanitizedText(e.sanitized as Sanitized)).toMatch(
       state === 'yes' ? /^sanitized$/ : /^(not|partly) sanitized: ./,
     );
@@ -323,7 +327,9 @@ describe('good results', () => {
         why: '3 of 20 sanitizer runs did not end in time',
       },
     );
-    expect(sanitizedOf({ outcome: 'trade-off', reason: 'R = 2x (package cuda-sanitizer)' })?.state).toBe('yes');
+    expect(sanitizedOf({ outcome: 'trade-off', reason: 'R = 2x (package cuda-sanitizer)' })).toBeNull();
+    expect(sanitizedOf({ outcome: 'accepted', reason: 'R = 2x; P = 3x over origin' })).toBeNull();
+    expect([sanitizedOfFact(null), sanitizedOfFact('')]).toEqual([null, null]);
   });
   test('no profile: unavailable with the remedy, outcome untouched', () => {
     const e = interpret({

@@ -61,6 +61,43 @@ describe('a history of format 1', () => {
   });
 });
 
+it('a history of format 3 is told again by its events: sanitized or not known, and what the user wrote stays', async () => {
+  const folder = tempFolder();
+  const store = await Store.open(folder);
+  const driven = await store.begin(newRun());
+  const why = 'compute-sanitizer was not found.';
+  const told: Partial<Evaluation>[] = [
+    { sanitized: { state: 'yes', why: '' } },
+    { sanitized: { state: 'no', why }, reason: `R = 2x (not sanitized: ${why})` },
+    { reason: 'R = 2x (1 of 20 sanitizer runs did not end in time)' },
+    { reason: 'R = 2x' },
+    { outcome: 'race', reason: 'racecheck' },
+  ];
+  for (const [attempt, more] of told.entries()) {
+    await driven.log.event(`s${attempt}`, { type: 'attempt-started', round: 1, attempt });
+    const e = { ...evaluation('accepted', 2), ...more };
+    await driven.log.event(`e${attempt}`, { type: 'evaluated', round: 1, attempt, evaluation: e });
+  }
+  await driven.release();
+  await store.editVersion(`${driven.id}:r1.a0`, { note: 'mine', pinned: true });
+  const versions = await store.versions();
+  await store.close();
+  expect(versions.map((v) => v.sanitized).reverse()).toEqual([
+    { state: 'yes', why: '' },
+    { state: 'no', why },
+    { state: 'partly', why: '1 of 20 sanitizer runs did not end in time' },
+    null,
+    null,
+  ]);
+  const db = await Connection.open(join(folder, 'history.db'), { busyMs: 1000, existing: true });
+  await db.exec('ALTER TABLE versions DROP COLUMN sanitized; PRAGMA user_version = 3');
+  await db.close();
+  const again = await Store.open(folder);
+  expect(await again.versions()).toEqual(versions);
+  expect(versions.at(-1)).toMatchObject({ note: 'mine', pinned: true });
+  await again.close();
+});
+
 describe('the list of versions', () => {
   it('gives 10,000 rows in at most 100 ms, and tells at once that it changed', async () => {
     const folder = tempFolder();

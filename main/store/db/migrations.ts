@@ -86,7 +86,7 @@ const migrations: readonly string[] = [
   CREATE INDEX steps_content ON steps(content) WHERE content IS NOT NULL;
   CREATE INDEX runs_created ON runs(created_at);
   `,
-  // Versions as the history lists them; what a model was asked; the score of a run's best. Filled from the events (fillVersions).
+  // Versions as the history lists them; what a model was asked; the score of a run's best. Step 4 fills them from the events (fillVersions).
   `
   ALTER TABLE runs ADD COLUMN score REAL;
   ALTER TABLE steps ADD COLUMN request TEXT;
@@ -128,9 +128,11 @@ const migrations: readonly string[] = [
   `,
   // Nothing in the tables: runs may hold the event "remeasured", which programs before it cannot read.
   '',
+  // Whether the sanitizer has looked at a version (`sanitizedFact`): filled from the events again, as the whole list of versions is.
+  'ALTER TABLE versions ADD COLUMN sanitized TEXT;',
 ];
-/** The step whose `fill` runs after its SQL. */
-const filled = 1;
+/** The step whose `fill` runs after its SQL; it writes rows as they are after the last step. */
+const filled = 3;
 
 /** Number of the history format that this program writes. */
 export const historyVersion = migrations.length;

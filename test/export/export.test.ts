@@ -186,21 +186,26 @@ describe('what a bundle must not do', () => {
     const filtered = [
       { id: 'sm', label: 'SM Throughput', meaning: '', value: { available: true, value: 12, unit: '%' } },
     ];
-    const of = (uuid: string) =>
+    const of = (name: string, uuid: string) =>
       ({
         outcome: 'valid',
         reason: '',
         verified: true,
         figures: null,
         profile: { status: 'complete', filtered },
-        machine: { ...machine, gpu: { name: 'NVIDIA H200', uuid, cc: '9.0' } },
+        machine: { ...machine, gpu: { name, uuid, cc: '9.0' } },
       }) as unknown as Evaluation;
-    const text = (baseline: string) =>
-      reportText({ ...plain('softmax', 'bf16'), position: 'r1.a1', evaluation: of('GPU-a'), baseline: of(baseline) });
+    const text = (name: string) =>
+      reportText({
+        ...plain('softmax', 'bf16'),
+        position: 'r1.a1',
+        evaluation: of('NVIDIA H200', 'GPU-a'),
+        baseline: of(name, 'GPU-b'),
+      });
     const before = /\| SM Throughput \| 12/;
-    expect(text('GPU-a')).toMatch(before);
-    expect(text('GPU-b')).not.toMatch(before);
-    expect(text('GPU-b')).toContain('the origin was measured again since, on another machine');
+    expect(text('NVIDIA H200')).toMatch(before); // another of a cluster
+    expect(text('NVIDIA H100')).not.toMatch(before);
+    expect(text('NVIDIA H100')).toContain('the origin was measured again since, on another machine');
   });
 
   it('refuses unsafe names and a task without a reference', () => {
